@@ -14,7 +14,8 @@ use std::process::Command;
 const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("arch", &[], &[]),
     ("compiler", &["arch"], &[]),
-    ("hdl", &["arch"], &["fpga"]),
+    ("hdl", &["arch", "blocks"], &["fpga"]),
+    ("hdl/blocks", &[], &[]),
     ("fpga", &["arch"], &[]),
     ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx"]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),

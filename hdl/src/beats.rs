@@ -21,9 +21,7 @@ bundle! {
         bits: end, emit;
         words: delay, interval, count0, count1, count2, count3;
     }
-}
 
-bundle! {
     /// What its beats are made of.
     AluFields {
         bits: negative, tree, flat;
@@ -36,17 +34,13 @@ bundle! {
             destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
-}
 
-bundle! {
     /// What they do in the tiles of a batch, on grids with gradient pads.
     TileFields {
         bits: late, park;
         words: park_base, park_delta0, park_delta1, park_delta2, park_delta3;
     }
-}
 
-bundle! {
     /// What beats of the scalar stream are made of; they are issued as those of the move stream.
     ScalarFields {
         bits: negative, send;
@@ -57,74 +51,56 @@ bundle! {
             a, b, c, align, shift, immediate_b, immediate_c, write,
             destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3;
     }
-}
 
-bundle! {
     /// Whether the scalar unit takes a word, too: of moves and loads, on grids that have one.
     ForScalar {
         bits: scalar;
         words: ;
     }
-}
 
-bundle! {
     /// Whether the results of rows go to the columns: of moves, on grids whose columns have buses.
     ForColumns {
         bits: across;
         words: ;
     }
-}
 
-bundle! {
     /// What decides when beats of the root stream are issued.
     RootPacing {
         bits: end;
         words: delay, interval, count;
     }
-}
 
-bundle! {
     /// What its beats are made of.
     RootFields {
         bits: global, function, divide;
         words: shift, table_base, table_log2, segment_shift, segments;
     }
-}
 
-bundle! {
     /// What decides when beats of the move stream are issued.
     MovePacing {
         bits: end;
         words: delay, interval, count0, count1, count2, count3;
     }
-}
 
-bundle! {
     /// What its beats are made of.
     MoveFields {
         bits: global, t1, flat;
         words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
-}
 
-bundle! {
     /// What they do in the tiles of a batch, on grids with gradient pads. No other stream has such fields.
     LateField {
         bits: late;
         words: ;
     }
-}
 
-bundle! {
     /// What decides how many beats of the load stream there are.
     LoadPacing {
         bits: end;
         words: count0, count1, count2, count3;
     }
-}
 
-bundle! {
     /// What its beats are made of.
     LoadFields {
         bits: data, scatter, flat;
@@ -132,115 +108,87 @@ bundle! {
             pick_group,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
-}
 
-bundle! {
     /// Whether words are parts of sums: of loads, on grids that hand out sums.
     PartField {
         bits: gradient;
         words: ;
     }
-}
 
-bundle! {
     /// A part of a sum on its way into a gradient pad: it is one, it is the last one; where the sum goes.
     PartBeat {
         bits: part, whole;
         words: address;
     }
-}
 
-bundle! {
     /// Which loops are at their first and last iteration in this beat.
     LoopEnds {
         bits: first0, first1, first2, first3, last0, last1, last2, last3;
         words: ;
     }
-}
 
-bundle! {
     /// Loop counters of this beat.
     LoopCounters {
         bits: ;
         words: counter0, counter1, counter2, counter3;
     }
-}
 
-bundle! {
     /// What an address generator does in this cycle: a beat is issued, it is the first one, which level advances (none
     /// of these: level 3).
     Advance {
         bits: step, fresh, level0, level1, level2;
         words: ;
     }
-}
 
-bundle! {
     /// Which tile of its batch a step is.
     TileFlags {
         bits: first, last;
         words: ;
     }
-}
 
-bundle! {
     /// Effective bounds and picks of a beat.
     MaskBeat {
         bits: flat, pick_row, pick_column;
         words: row_low, column_low, row_high, column_high, picked_row, picked_column;
     }
-}
 
-bundle! {
     /// One beat of the alu stream.
     AluBeat {
         bits: valid, first, last, negative, tree, write_model, write_t0, write_t1;
         words: model_address, data_address, t0_address, t1_address, a, b, c, combine, align, shift, immediate_b, immediate_c,
             destination;
     }
-}
 
-bundle! {
     /// What it has to do with the gradient pads: whether its sum starts where the tile before left it, whether the next tile goes on with it.
     TileBeat {
         bits: resume, keep;
         words: address;
     }
-}
 
-bundle! {
     /// One beat of the root stream, row or global.
     RootBeat {
         bits: valid;
         words: shift;
     }
-}
 
-bundle! {
     /// The function part of a root beat.
     FunctionBeat {
         bits: used, divide;
         words: table_base, table_log2, segment_shift, segments;
     }
-}
 
-bundle! {
     /// One beat of the move stream.
     MoveBeat {
         bits: write_t0, write_t1, global;
         words: destination;
     }
-}
 
-bundle! {
     /// One beat of the load stream, without its words.
     LoadBeat {
         bits: write_model, write_data;
         words: model_address, data_address;
     }
-}
 
-bundle! {
     /// A write into the function tables.
     TableWrite {
         bits: write;

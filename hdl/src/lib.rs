@@ -18,9 +18,15 @@
 //! | [`shell`] | what stands around the grid on a board: `serial` `axi` `pll` |
 //! | `model` | the grid in rust-hdl's simulator |
 //!
-//! A room uses those above it in this table, never one below.
+//! A room uses those above it in this table, never one below. Blocks are written as functions (`blocks::block`); leaves that are text have their
+//! model beside them.
 
 #![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
+
+/// The head line of a block, for `#[hdl_gen]`: `name: what it is`. Nothing in simulation.
+macro_rules! comment {
+    ($text:literal) => {};
+}
 
 mod beats;
 mod control;

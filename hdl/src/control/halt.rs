@@ -5,48 +5,24 @@
 //!
 //! So an abort leaves the program where it is. Two cycles of `halt` are enough, as they are of `reset`.
 
-use crate::rtl::register::Flag;
-use crate::rtl::wiring::comment;
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// Makes `halt`.
-#[derive(LogicBlock)]
-pub(crate) struct HaltControl {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+/// Two cycles of halt after an abort, and halt a cycle after reset.
+#[block(clock, reset)]
+pub(crate) fn HaltControl() {
     /// An abort is written.
-    pub(crate) abort: Signal<In, Bit>,
-    pub(crate) halt: Signal<Out, Bit>,
+    let abort: In;
+    let halt: Out;
     /// The cycle after the write.
-    asked: Flag,
+    let asked: Flag;
     /// That cycle and the next one.
-    held: Flag,
-}
+    #[reset(false)]
+    let held: Flag;
 
-impl HaltControl {
-    pub(crate) fn new() -> Self {
-        HaltControl {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            abort: Signal::default(),
-            halt: Signal::default(),
-            asked: Flag::new(),
-            held: Flag::new(),
-        }
-    }
-}
-
-impl Logic for HaltControl {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("halt_control: two cycles of halt after an abort, and halt a cycle after reset.");
-        clock!(self, clock, asked, held);
-        self.asked.reset.next = self.reset.val();
-        self.asked.d.next = self.abort.val();
-        self.held.reset.next = false;
-        self.held.d.next = self.reset.val() || self.abort.val() || self.asked.q.val();
-        self.halt.next = self.held.q.val();
-    }
+    asked = abort;
+    held = reset || abort || asked;
+    halt = held;
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 //! compared ([`LoopLevel`]).
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
-use crate::rtl::register::{Flag, Register};
-use crate::rtl::signal::{Number, Wide, fit};
-use crate::rtl::wiring::{Lines, comment};
+use crate::rtl::signal::{Wide, fit};
+use crate::rtl::wiring::Lines;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// Whether `count` is two more than `number`, without the carries of an adder: the lowest bits are equal, and of the others `count + ~number` is
@@ -47,109 +47,62 @@ assign follows = count[0] == number[0]
     }
 }
 
+/// The counter of a loop.
+///
 /// The counter of a loop. What a stream decides by is a register: whether the loop is in its last iteration, and in the one before it.
-#[derive(LogicBlock)]
-pub(crate) struct LoopLevel {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+#[block(clock, reset)]
+pub(crate) fn LoopLevel(bits: u32) {
     /// The next iteration; after the last one the first one.
-    pub(crate) step: Signal<In, Bit>,
+    let step: In;
     /// Less one.
-    pub(crate) count: Wide<In>,
+    let count: In<bits>;
     /// The instruction ahead becomes current.
-    pub(crate) load: Signal<In, Bit>,
+    let load: In;
     /// Its count, less one.
-    pub(crate) next_count: Wide<In>,
-    pub(crate) counter: Wide<Out>,
-    pub(crate) is_last: Signal<Out, Bit>,
+    let next_count: In<bits>;
+    let counter: Out<bits>;
+    let is_last: Out;
     /// The next iteration is the last one.
-    pub(crate) is_near: Signal<Out, Bit>,
+    let is_near: Out;
     /// There is one iteration; so there is in the instruction ahead.
-    pub(crate) is_single: Signal<Out, Bit>,
-    pub(crate) next_is_single: Signal<Out, Bit>,
-    held: Register,
-    more: Wide<Local>,
-    last: Flag,
-    near: Flag,
+    let (is_single, next_is_single): Out;
+    let held: Register<bits>;
+    let more: Local<bits>;
+    let (last, near): Flag;
     /// The counter is going to be one before its count.
-    nears: IsAfterNext,
+    let nears = IsAfterNext(bits);
     /// There is one iteration, and there are two.
-    single: Flag,
-    double: Flag,
-    next_is_double: Signal<Local, Bit>,
-    zero: Number,
-    one: Number,
-}
+    let (single, double): Flag;
+    let next_is_double: Local;
+    let (zero, one): Const<bits> = (0, 1);
 
-impl LoopLevel {
-    pub(crate) fn new(bits: u32) -> Self {
-        LoopLevel {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            step: Signal::default(),
-            count: Wide::new(bits),
-            load: Signal::default(),
-            next_count: Wide::new(bits),
-            counter: Wide::new(bits),
-            is_last: Signal::default(),
-            is_near: Signal::default(),
-            is_single: Signal::default(),
-            next_is_single: Signal::default(),
-            held: Register::new(bits),
-            more: Wide::new(bits),
-            last: Flag::new(),
-            near: Flag::new(),
-            nears: IsAfterNext::new(bits),
-            single: Flag::new(),
-            double: Flag::new(),
-            next_is_double: Signal::default(),
-            zero: Number::new(0, bits),
-            one: Number::new(1, bits),
+    counter = held;
+    is_last = last;
+    is_near = near;
+    is_single = single;
+    next_is_single = next_count == zero;
+    next_is_double = next_count == one;
+
+    more = held + one;
+    nears.number = held;
+    nears.count = count;
+    keep!(held, last, near, single, double);
+    if step {
+        held = more;
+        last = near || single;
+        near = nears.follows || (last && double);
+        if last {
+            held = zero;
         }
     }
-}
-
-impl Logic for LoopLevel {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("loop_level: the counter of a loop.");
-        clock!(self, clock, held, last, near, single, double);
-        self.last.reset.next = self.reset.val();
-        self.near.reset.next = self.reset.val();
-        self.single.reset.next = self.reset.val();
-        self.double.reset.next = self.reset.val();
-        self.counter.next = self.held.q.val();
-        self.is_last.next = self.last.q.val();
-        self.is_near.next = self.near.q.val();
-        self.is_single.next = self.single.q.val();
-        self.next_is_single.next = self.next_count.val() == self.zero.val();
-        self.next_is_double.next = self.next_count.val() == self.one.val();
-
-        self.more.next = self.held.q.val() + self.one.val();
-        self.nears.number.next = self.held.q.val();
-        self.nears.count.next = self.count.val();
-        self.held.d.next = self.held.q.val();
-        self.last.d.next = self.last.q.val();
-        self.near.d.next = self.near.q.val();
-        self.single.d.next = self.single.q.val();
-        self.double.d.next = self.double.q.val();
-        if self.step.val() {
-            self.held.d.next = self.more.val();
-            self.last.d.next = self.near.q.val() || self.single.q.val();
-            self.near.d.next = self.nears.follows.val() || (self.last.q.val() && self.double.q.val());
-            if self.last.q.val() {
-                self.held.d.next = self.zero.val();
-            }
-        }
-        if self.load.val() {
-            self.last.d.next = self.next_is_single.val();
-            self.near.d.next = self.next_is_double.val();
-            self.single.d.next = self.next_is_single.val();
-            self.double.d.next = self.next_is_double.val();
-        }
-        if self.reset.val() {
-            self.held.d.next = self.zero.val();
-        }
+    if load {
+        last = next_is_single;
+        near = next_is_double;
+        single = next_is_single;
+        double = next_is_double;
+    }
+    if reset {
+        held = zero;
     }
 }
 
@@ -203,162 +156,96 @@ impl Logic for Places {
     }
 }
 
-/// Four nested counters, level 3 innermost.
-#[derive(LogicBlock)]
-pub(crate) struct LoopNest {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+/// The counters of the four loop levels of an instruction.
+#[block(clock, reset)]
+pub(crate) fn LoopNest(widths: &Widths) {
+    let bits = widths.counter();
     /// A beat is issued.
-    pub(crate) step: Signal<In, Bit>,
+    let step: In;
     /// It is the first one of its instruction.
-    pub(crate) fresh: Signal<In, Bit>,
+    let fresh: In;
     /// Counts, less one.
-    pub(crate) count0: Wide<In>,
-    pub(crate) count1: Wide<In>,
-    pub(crate) count2: Wide<In>,
-    pub(crate) count3: Wide<In>,
+    let count0: In<bits>;
+    let (count1, count2, count3): In<bits>;
     /// The instruction ahead becomes current.
-    pub(crate) load: Signal<In, Bit>,
+    let load: In;
     /// Its counts, less one.
-    pub(crate) next_count0: Wide<In>,
-    pub(crate) next_count1: Wide<In>,
-    pub(crate) next_count2: Wide<In>,
-    pub(crate) next_count3: Wide<In>,
-    pub(crate) ends: LoopEnds<Out>,
-    pub(crate) counters: LoopCounters<Out>,
-    pub(crate) advance: Advance<Out>,
+    let next_count0: In<bits>;
+    let (next_count1, next_count2, next_count3): In<bits>;
+    let ends: Out<LoopEnds> = |name| widths.beat(name);
+    let counters: Out<LoopCounters> = |name| widths.beat(name);
+    let advance: Out<Advance> = |name| widths.beat(name);
     /// This beat is the last one of its instruction.
-    pub(crate) wrap: Signal<Out, Bit>,
+    let wrap: Out;
     /// After a beat, and after a load: the beat that comes then is the last one.
-    pub(crate) wrap_stepped: Signal<Out, Bit>,
-    pub(crate) wrap_loaded: Signal<Out, Bit>,
-    level0: LoopLevel,
-    level1: LoopLevel,
-    level2: LoopLevel,
-    level3: LoopLevel,
+    let (wrap_stepped, wrap_loaded): Out;
+    let (level0, level1, level2, level3) = LoopLevel(clock, reset, bits);
     /// All loops are in their last iterations.
-    last: Flag,
+    let last: Flag;
     /// Those inside a loop are.
-    inner2: Signal<Local, Bit>,
-    inner1: Signal<Local, Bit>,
-    inner0: Signal<Local, Bit>,
+    let inner2: Local;
+    let (inner1, inner0): Local;
     /// Those inside a loop have one.
-    inner_single1: Signal<Local, Bit>,
-    inner_single0: Signal<Local, Bit>,
+    let inner_single1: Local;
+    let inner_single0: Local;
     /// Those outside a loop are in their last iterations.
-    outer2: Signal<Local, Bit>,
-    outer3: Signal<Local, Bit>,
-    zero: Number,
-}
+    let outer2: Local;
+    let outer3: Local;
+    let zero: Const<bits> = 0;
 
-impl LoopNest {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let bits = widths.counter();
-        LoopNest {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            step: Signal::default(),
-            fresh: Signal::default(),
-            count0: Wide::new(bits),
-            count1: Wide::new(bits),
-            count2: Wide::new(bits),
-            count3: Wide::new(bits),
-            load: Signal::default(),
-            next_count0: Wide::new(bits),
-            next_count1: Wide::new(bits),
-            next_count2: Wide::new(bits),
-            next_count3: Wide::new(bits),
-            ends: LoopEnds::new(&|name| widths.beat(name)),
-            counters: LoopCounters::new(&|name| widths.beat(name)),
-            advance: Advance::new(&|name| widths.beat(name)),
-            wrap: Signal::default(),
-            wrap_stepped: Signal::default(),
-            wrap_loaded: Signal::default(),
-            level0: LoopLevel::new(bits),
-            level1: LoopLevel::new(bits),
-            level2: LoopLevel::new(bits),
-            level3: LoopLevel::new(bits),
-            last: Flag::new(),
-            inner2: Signal::default(),
-            inner1: Signal::default(),
-            inner0: Signal::default(),
-            inner_single1: Signal::default(),
-            inner_single0: Signal::default(),
-            outer2: Signal::default(),
-            outer3: Signal::default(),
-            zero: Number::new(0, bits),
-        }
+    level0.load = load;
+    level0.count = count0;
+    level0.next_count = next_count0;
+    counters.counter0 = level0.counter;
+    ends.first0 = level0.counter == zero;
+    ends.last0 = level0.is_last;
+    level1.load = load;
+    level1.count = count1;
+    level1.next_count = next_count1;
+    counters.counter1 = level1.counter;
+    ends.first1 = level1.counter == zero;
+    ends.last1 = level1.is_last;
+    level2.load = load;
+    level2.count = count2;
+    level2.next_count = next_count2;
+    counters.counter2 = level2.counter;
+    ends.first2 = level2.counter == zero;
+    ends.last2 = level2.is_last;
+    level3.load = load;
+    level3.count = count3;
+    level3.next_count = next_count3;
+    counters.counter3 = level3.counter;
+    ends.first3 = level3.counter == zero;
+    ends.last3 = level3.is_last;
+    inner2 = level3.is_last;
+    inner1 = inner2 && level2.is_last;
+    inner0 = inner1 && level1.is_last;
+    level3.step = step;
+    level2.step = step && inner2;
+    level1.step = step && inner1;
+    level0.step = step && inner0;
+    advance.step = step;
+    advance.fresh = fresh;
+    advance.level2 = inner2;
+    advance.level1 = inner1;
+    advance.level0 = inner0;
+
+    // The next beat is the last one if a loop comes to its last iteration, those inside it have only one, and those outside it are there.
+    inner_single1 = level3.is_single && level2.is_single;
+    inner_single0 = inner_single1 && level1.is_single;
+    outer2 = level0.is_last && level1.is_last;
+    outer3 = outer2 && level2.is_last;
+    wrap_stepped = (level3.is_near && outer3)
+        || (level2.is_near && level3.is_single && outer2)
+        || (level1.is_near && inner_single1 && level0.is_last)
+        || ((level0.is_near || level0.is_single) && inner_single0);
+    wrap_loaded = level0.next_is_single && level1.next_is_single && level2.next_is_single && level3.next_is_single;
+    wrap = last;
+    if step {
+        last = wrap_stepped;
     }
-}
-
-impl Logic for LoopNest {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("loop_nest: the counters of the four loop levels of an instruction.");
-        clock!(self, clock, level0, level1, level2, level3, last);
-        self.last.reset.next = self.reset.val();
-        self.level0.reset.next = self.reset.val();
-        self.level0.load.next = self.load.val();
-        self.level0.count.next = self.count0.val();
-        self.level0.next_count.next = self.next_count0.val();
-        self.counters.counter0.next = self.level0.counter.val();
-        self.ends.first0.next = self.level0.counter.val() == self.zero.val();
-        self.ends.last0.next = self.level0.is_last.val();
-        self.level1.reset.next = self.reset.val();
-        self.level1.load.next = self.load.val();
-        self.level1.count.next = self.count1.val();
-        self.level1.next_count.next = self.next_count1.val();
-        self.counters.counter1.next = self.level1.counter.val();
-        self.ends.first1.next = self.level1.counter.val() == self.zero.val();
-        self.ends.last1.next = self.level1.is_last.val();
-        self.level2.reset.next = self.reset.val();
-        self.level2.load.next = self.load.val();
-        self.level2.count.next = self.count2.val();
-        self.level2.next_count.next = self.next_count2.val();
-        self.counters.counter2.next = self.level2.counter.val();
-        self.ends.first2.next = self.level2.counter.val() == self.zero.val();
-        self.ends.last2.next = self.level2.is_last.val();
-        self.level3.reset.next = self.reset.val();
-        self.level3.load.next = self.load.val();
-        self.level3.count.next = self.count3.val();
-        self.level3.next_count.next = self.next_count3.val();
-        self.counters.counter3.next = self.level3.counter.val();
-        self.ends.first3.next = self.level3.counter.val() == self.zero.val();
-        self.ends.last3.next = self.level3.is_last.val();
-        self.inner2.next = self.level3.is_last.val();
-        self.inner1.next = self.inner2.val() && self.level2.is_last.val();
-        self.inner0.next = self.inner1.val() && self.level1.is_last.val();
-        self.level3.step.next = self.step.val();
-        self.level2.step.next = self.step.val() && self.inner2.val();
-        self.level1.step.next = self.step.val() && self.inner1.val();
-        self.level0.step.next = self.step.val() && self.inner0.val();
-        self.advance.step.next = self.step.val();
-        self.advance.fresh.next = self.fresh.val();
-        self.advance.level2.next = self.inner2.val();
-        self.advance.level1.next = self.inner1.val();
-        self.advance.level0.next = self.inner0.val();
-
-        // The next beat is the last one if a loop comes to its last iteration, those inside it have only one, and those outside it are there.
-        self.inner_single1.next = self.level3.is_single.val() && self.level2.is_single.val();
-        self.inner_single0.next = self.inner_single1.val() && self.level1.is_single.val();
-        self.outer2.next = self.level0.is_last.val() && self.level1.is_last.val();
-        self.outer3.next = self.outer2.val() && self.level2.is_last.val();
-        self.wrap_stepped.next = (self.level3.is_near.val() && self.outer3.val())
-            || (self.level2.is_near.val() && self.level3.is_single.val() && self.outer2.val())
-            || (self.level1.is_near.val() && self.inner_single1.val() && self.level0.is_last.val())
-            || ((self.level0.is_near.val() || self.level0.is_single.val()) && self.inner_single0.val());
-        self.wrap_loaded.next = self.level0.next_is_single.val()
-            && self.level1.next_is_single.val()
-            && self.level2.next_is_single.val()
-            && self.level3.next_is_single.val();
-        self.wrap.next = self.last.q.val();
-        self.last.d.next = self.last.q.val();
-        if self.step.val() {
-            self.last.d.next = self.wrap_stepped.val();
-        }
-        if self.load.val() {
-            self.last.d.next = self.wrap_loaded.val();
-        }
+    if load {
+        last = wrap_loaded;
     }
 }
 

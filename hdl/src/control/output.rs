@@ -7,9 +7,8 @@
 
 use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
-use crate::rtl::register::{Delay, Flag, FlagDelay, Register};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::signal::Wide;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// The words: written synchronously, read asynchronously.
@@ -60,371 +59,200 @@ assign read_data = words[read_address];"
     }
 }
 
-/// Pointers and credits.
-#[derive(LogicBlock)]
-struct QueueControl {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    emitted: Signal<In, Bit>,
-    push: Signal<In, Bit>,
-    out_ready: Signal<In, Bit>,
-    out_valid: Signal<Out, Bit>,
-    credit: Signal<Out, Bit>,
-    all_credits: Signal<Out, Bit>,
-    write_address: Wide<Out>,
-    read_address: Wide<Out>,
-    pop: Signal<Local, Bit>,
+/// Pointers of the output FIFO, and credits for its space.
+#[block(clock, reset)]
+fn QueueControl(address: u32) {
+    let pointer = address + 1;
+    let (emitted, push, out_ready): In;
+    let (out_valid, credit, all_credits): Out;
+    let (write_address, read_address): Out<pointer>;
+    let pop: Local;
     /// One bit more than an address: equal pointers mean empty.
-    pushed: Register,
-    popped: Register,
-    credits: Register,
+    let pushed: Register<pointer>;
+    let (popped, credits): Register<pointer>;
     /// `credits` is 1.
-    scarce: Signal<Local, Bit>,
+    let scarce: Local;
     /// `credits` is 0.
-    exhausted: Flag,
-    none: Number,
-    all: Number,
-    one: Number,
-}
+    let exhausted: Flag;
+    let (none, all, one): Const<pointer> = (0, 1 << address, 1);
 
-impl QueueControl {
-    fn new(address: u32) -> Self {
-        let pointer = address + 1;
-        QueueControl {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            emitted: Signal::default(),
-            push: Signal::default(),
-            out_ready: Signal::default(),
-            out_valid: Signal::default(),
-            credit: Signal::default(),
-            all_credits: Signal::default(),
-            write_address: Wide::new(pointer),
-            read_address: Wide::new(pointer),
-            pop: Signal::default(),
-            pushed: Register::new(pointer),
-            popped: Register::new(pointer),
-            credits: Register::new(pointer),
-            scarce: Signal::default(),
-            exhausted: Flag::new(),
-            none: Number::new(0, pointer),
-            all: Number::new(1 << address, pointer),
-            one: Number::new(1, pointer),
-        }
+    write_address = pushed;
+    read_address = popped;
+    out_valid = pushed != popped;
+    pop = out_valid && out_ready;
+    credit = !exhausted;
+    all_credits = credits == all;
+    if push {
+        pushed = pushed + one;
+    }
+    if pop {
+        popped = popped + one;
+    }
+    if emitted && !pop {
+        credits = credits - one;
+    }
+    if pop && !emitted {
+        credits = credits + one;
+    }
+    // Whether a beat emits is known late, and nothing emits without a credit.
+    scarce = credits == one;
+    exhausted = exhausted && !pop;
+    if emitted {
+        exhausted = scarce && !pop;
+    }
+    if reset {
+        pushed = none;
+        popped = none;
+        credits = all;
     }
 }
 
-impl Logic for QueueControl {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("queue_control: pointers of the output FIFO, and credits for its space.");
-        clock!(self, clock, pushed, popped, credits, exhausted);
-        self.exhausted.reset.next = self.reset.val();
-        self.write_address.next = self.pushed.q.val();
-        self.read_address.next = self.popped.q.val();
-        self.out_valid.next = self.pushed.q.val() != self.popped.q.val();
-        self.pop.next = self.out_valid.val() && self.out_ready.val();
-        self.credit.next = !self.exhausted.q.val();
-        self.all_credits.next = self.credits.q.val() == self.all.val();
-        self.pushed.d.next = self.pushed.q.val();
-        if self.push.val() {
-            self.pushed.d.next = self.pushed.q.val() + self.one.val();
-        }
-        self.popped.d.next = self.popped.q.val();
-        if self.pop.val() {
-            self.popped.d.next = self.popped.q.val() + self.one.val();
-        }
-        self.credits.d.next = self.credits.q.val();
-        if self.emitted.val() && !self.pop.val() {
-            self.credits.d.next = self.credits.q.val() - self.one.val();
-        }
-        if self.pop.val() && !self.emitted.val() {
-            self.credits.d.next = self.credits.q.val() + self.one.val();
-        }
-        // Whether a beat emits is known late, and nothing emits without a credit.
-        self.scarce.next = self.credits.q.val() == self.one.val();
-        self.exhausted.d.next = self.exhausted.q.val() && !self.pop.val();
-        if self.emitted.val() {
-            self.exhausted.d.next = self.scarce.val() && !self.pop.val();
-        }
-        if self.reset.val() {
-            self.pushed.d.next = self.none.val();
-            self.popped.d.next = self.none.val();
-            self.credits.d.next = self.all.val();
-        }
-    }
-}
-
+/// Which transfer of its beat is at the output.
+///
 /// Which transfer of its beat is at the output: a beat leaves the FIFO with its last one.
-#[derive(LogicBlock)]
-struct TransferCounter {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    out_valid: Signal<In, Bit>,
-    out_ready: Signal<In, Bit>,
+#[block(clock, reset)]
+fn TransferCounter(bits: u32) {
+    let (out_valid, out_ready): In;
     /// Number of the last transfer of the beat.
-    last_transfer: Wide<In>,
+    let last_transfer: In<bits>;
     /// Number of the one that is shown.
-    transfer_number: Wide<Out>,
+    let transfer_number: Out<bits>;
     /// The beat goes if there is one.
-    beat_ends: Signal<Out, Bit>,
-    shown: Register,
-    at_last: Signal<Local, Bit>,
-    none: Number,
-    one: Number,
+    let beat_ends: Out;
+    let shown: Register<bits>;
+    let at_last: Local;
+    let (none, one): Const<bits> = (0, 1);
+
+    transfer_number = shown;
+    at_last = shown == last_transfer;
+    beat_ends = out_ready && at_last;
+    if out_valid && out_ready {
+        shown = shown + one;
+        if at_last {
+            shown = none;
+        }
+    }
+    if reset {
+        shown = none;
+    }
 }
 
-impl TransferCounter {
-    fn new(bits: u32) -> Self {
-        TransferCounter {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            out_valid: Signal::default(),
-            out_ready: Signal::default(),
-            last_transfer: Wide::new(bits),
-            transfer_number: Wide::new(bits),
-            beat_ends: Signal::default(),
-            shown: Register::new(bits),
-            at_last: Signal::default(),
-            none: Number::new(0, bits),
-            one: Number::new(1, bits),
+/// The lane whose turn it is.
+#[block]
+fn TransferSelect(bits: u32, word: u32) {
+    let transfer_number: In<bits>;
+    let lanes: [In<word>; 1 << bits];
+    let word: Out<word>;
+    let numbers: [Const<bits>; 1 << bits] = n;
+
+    word = lanes[0];
+    for i in 0..lanes.len() {
+        if transfer_number == numbers[i] {
+            word = lanes[i];
         }
     }
 }
 
-impl Logic for TransferCounter {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("transfer_counter: which transfer of its beat is at the output.");
-        clock!(self, clock, shown);
-        self.transfer_number.next = self.shown.q.val();
-        self.at_last.next = self.shown.q.val() == self.last_transfer.val();
-        self.beat_ends.next = self.out_ready.val() && self.at_last.val();
-        self.shown.d.next = self.shown.q.val();
-        if self.out_valid.val() && self.out_ready.val() {
-            self.shown.d.next = self.shown.q.val() + self.one.val();
-            if self.at_last.val() {
-                self.shown.d.next = self.none.val();
-            }
-        }
-        if self.reset.val() {
-            self.shown.d.next = self.none.val();
-        }
-    }
-}
-
-/// A word of a transfer: that of one of the lanes that take turns.
-#[derive(LogicBlock)]
-struct TransferSelect {
-    transfer_number: Wide<In>,
-    lanes: Vec<Wide<In>>,
-    word: Wide<Out>,
-    numbers: Vec<Number>,
-}
-
-impl TransferSelect {
-    fn new(bits: u32, word: u32) -> Self {
-        TransferSelect {
-            transfer_number: Wide::new(bits),
-            lanes: (0..1 << bits).map(|_| Wide::new(word)).collect(),
-            word: Wide::new(word),
-            numbers: (0..1 << bits).map(|number| Number::new(number, bits)).collect(),
-        }
-    }
-}
-
-impl Logic for TransferSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("transfer_select: the lane whose turn it is.");
-        self.word.next = self.lanes[0].val();
-        for i in 0..self.lanes.len() {
-            if self.transfer_number.val() == self.numbers[i].val() {
-                self.word.next = self.lanes[i].val();
-            }
-        }
-    }
-}
-
-/// The output stream.
-#[derive(LogicBlock)]
-pub(crate) struct Output {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+/// Sums of the global tree to the output stream.
+///
+/// `2^address_bits` beats of so many lanes, for transfers of so many words; they arrive `cycles` after they were issued.
+#[block(name = "output_queue", clock, reset, wires)]
+pub(crate) fn Output(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2], cycles: u32) {
+    let (word, exchanges) = (widths.word, widths.exchanges);
+    let bits = (lanes / words).ilog2();
+    let several = bits > 0;
+    let taken = if exchanges == 0 { word } else { widths.accumulator };
     /// An emitting beat is issued.
-    pub(crate) emitted: Signal<In, Bit>,
+    let emitted: In;
     /// A beat that was issued two cycles ago sends a sum. One if there is a way for sums: words are whole sums then.
-    pub(crate) leaves: Vec<Signal<In, Bit>>,
-    pub(crate) word: Wide<In>,
+    let leaves: [In; exchanges];
+    let word: In<taken>;
     /// Of the lanes after the first.
-    pub(crate) further: Vec<Wide<In>>,
+    let further: [In<taken>; lanes - 1];
     /// Transfers, less one, of a beat that was issued two cycles ago. One if there may be several.
-    pub(crate) transfers: Vec<Wide<In>>,
-    pub(crate) out_data: Wide<Out>,
-    pub(crate) out_further: Vec<Wide<Out>>,
-    pub(crate) out_valid: Signal<Out, Bit>,
-    pub(crate) out_ready: Signal<In, Bit>,
-    pub(crate) credit: Signal<Out, Bit>,
-    pub(crate) all_credits: Signal<Out, Bit>,
-    on_its_way: FlagDelay,
-    sums_on_their_way: Vec<FlagDelay>,
-    counters: Vec<PartCounter>,
+    let transfers: [In<bits>; several];
+    let out_data: Out<word>;
+    let out_further: [Out<word>; words - 1];
+    let out_valid: Out;
+    let out_ready: In;
+    let (credit, all_credits): Out;
+    let on_its_way: FlagDelay<cycles>;
+    let sums_on_their_way: [FlagDelay<{ cycles - 2 }>; exchanges];
+    let counters = [PartCounter(clock, reset, widths.parts); exchanges];
     /// One for each lane.
-    selects: Vec<PartSelect>,
-    control: QueueControl,
-    memory: QueueMemory,
-    memories: Vec<QueueMemory>,
-    transfers_on_their_way: Vec<Delay>,
-    transfer_memories: Vec<QueueMemory>,
-    transfer_counters: Vec<TransferCounter>,
+    let selects = [PartSelect(widths.parts, word, widths.accumulator); if exchanges > 0 { lanes } else { 0 }];
+    let control = QueueControl(clock, reset, address_bits);
+    let memory = QueueMemory(clock, address_bits, word);
+    let memories = [QueueMemory(clock, address_bits, word); lanes - 1];
+    let transfers_on_their_way: [Delay<bits, { cycles - 2 }>; several];
+    let transfer_memories = [QueueMemory(clock, address_bits, bits); several];
+    let transfer_counters = [TransferCounter(clock, reset, bits); several];
     /// One for each word of a transfer.
-    transfer_selects: Vec<TransferSelect>,
-    _wiring: Wiring,
-}
+    let transfer_selects = [TransferSelect(bits, word); if bits > 0 { words } else { 0 }];
 
-impl Output {
-    /// `2^address_bits` beats of so many lanes, for transfers of so many words; they arrive `cycles` after they were issued.
-    pub(crate) fn new(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2], cycles: u32) -> Self {
-        let (word, exchanges) = (widths.word, 0..widths.exchanges);
-        let bits = (lanes / words).ilog2();
-        let several = 0..u32::from(bits > 0);
-        let taken = if exchanges.is_empty() { word } else { widths.accumulator };
-        let select = |_| PartSelect::new(widths.parts, word, widths.accumulator);
-        Output {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            emitted: Signal::default(),
-            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
-            word: Wide::new(taken),
-            further: (1..lanes).map(|_| Wide::new(taken)).collect(),
-            transfers: several.clone().map(|_| Wide::new(bits)).collect(),
-            out_data: Wide::new(word),
-            out_further: (1..words).map(|_| Wide::new(word)).collect(),
-            out_valid: Signal::default(),
-            out_ready: Signal::default(),
-            credit: Signal::default(),
-            all_credits: Signal::default(),
-            on_its_way: FlagDelay::new(cycles),
-            sums_on_their_way: exchanges.clone().map(|_| FlagDelay::new(cycles - 2)).collect(),
-            counters: exchanges.clone().map(|_| PartCounter::new(widths.parts)).collect(),
-            selects: exchanges.flat_map(|_| (0..lanes).map(select)).collect(),
-            control: QueueControl::new(address_bits),
-            memory: QueueMemory::new(address_bits, word),
-            memories: (1..lanes).map(|_| QueueMemory::new(address_bits, word)).collect(),
-            transfers_on_their_way: several.clone().map(|_| Delay::new(bits, cycles - 2)).collect(),
-            transfer_memories: several.clone().map(|_| QueueMemory::new(address_bits, bits)).collect(),
-            transfer_counters: several.clone().map(|_| TransferCounter::new(bits)).collect(),
-            transfer_selects: several.flat_map(|_| (0..words).map(|_| TransferSelect::new(bits, word))).collect(),
-            _wiring: Wiring::default(),
-        }
+    on_its_way = emitted;
+    control.emitted = emitted;
+    control.push = on_its_way;
+    memory.write = on_its_way;
+    memory.write_address = control.write_address;
+    if selects.is_empty() {
+        memory.write_data = word;
+    } else {
+        selects[0].sum = word;
+        memory.write_data = selects[0].word;
     }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            on_its_way.clock = clock;
-            on_its_way.reset = reset;
-            on_its_way.d = emitted;
-            control.clock = clock;
-            control.reset = reset;
-            control.emitted = emitted;
-            control.push = on_its_way.q;
-            memory.clock = clock;
-            memory.write = on_its_way.q;
-            memory.write_address = control.write_address;
-        );
-        if self.selects.is_empty() {
-            wires!(self, wiring; memory.write_data = word;);
+    memory.read_address = control.read_address;
+    out_valid = control.out_valid;
+    credit = control.credit;
+    all_credits = control.all_credits;
+    for x in 0..leaves.len() {
+        sums_on_their_way[x] = leaves[x];
+        counters[x].shown = sums_on_their_way[x];
+        selects.part = counters[x].part;
+    }
+    for l in 0..memories.len() {
+        memories[l].write = on_its_way;
+        memories[l].write_address = control.write_address;
+        if selects.is_empty() {
+            memories[l].write_data = further[l];
         } else {
-            wires!(self, wiring;
-                selects[0].sum = word;
-                memory.write_data = selects[0].word;
-            );
+            selects[l + 1].sum = further[l];
+            memories[l].write_data = selects[l + 1].word;
         }
-        wires!(self, wiring;
-            memory.read_address = control.read_address;
-            out_valid = control.out_valid;
-            credit = control.credit;
-            all_credits = control.all_credits;
-        );
-        for x in 0..self.leaves.len() {
-            wires!(self, wiring;
-                sums_on_their_way[x].clock = clock;
-                sums_on_their_way[x].reset = reset;
-                sums_on_their_way[x].d = leaves[x];
-                counters[x].clock = clock;
-                counters[x].reset = reset;
-                counters[x].shown = sums_on_their_way[x].q;
-            );
-            for l in 0..self.selects.len() {
-                wires!(self, wiring; selects[l].part = counters[x].part;);
-            }
-        }
-        for l in 0..self.memories.len() {
-            wires!(self, wiring;
-                memories[l].clock = clock;
-                memories[l].write = on_its_way.q;
-                memories[l].write_address = control.write_address;
-            );
-            if self.selects.is_empty() {
-                wires!(self, wiring; memories[l].write_data = further[l];);
-            } else {
-                wires!(self, wiring;
-                    selects[l + 1].sum = further[l];
-                    memories[l].write_data = selects[l + 1].word;
-                );
-            }
-            wires!(self, wiring; memories[l].read_address = control.read_address;);
-        }
-        self.wire_transfers(wiring);
+        memories[l].read_address = control.read_address;
     }
-
-    /// From the memories to the stream.
-    fn wire_transfers(&mut self, wiring: &mut Wiring) {
-        if self.transfers.is_empty() {
-            wires!(self, wiring;
-                control.out_ready = out_ready;
-                out_data = memory.read_data;
-            );
-            for l in 0..self.out_further.len() {
-                wires!(self, wiring; out_further[l] = memories[l].read_data;);
-            }
+    // From the memories to the stream.
+    if transfers.is_empty() {
+        control.out_ready = out_ready;
+        out_data = memory.read_data;
+        out_further = memories.read_data;
+    }
+    for t in 0..transfers.len() {
+        transfers_on_their_way[t] = transfers[t];
+        transfer_memories[t].write = on_its_way;
+        transfer_memories[t].write_address = control.write_address;
+        transfer_memories[t].write_data = transfers_on_their_way[t];
+        transfer_memories[t].read_address = control.read_address;
+        transfer_counters[t].out_valid = control.out_valid;
+        transfer_counters[t].out_ready = out_ready;
+        transfer_counters[t].last_transfer = transfer_memories[t].read_data;
+        control.out_ready = transfer_counters[t].beat_ends;
+        out_data = transfer_selects[0].word;
+        transfer_selects.transfer_number = transfer_counters[t].transfer_number;
+        for w in 0..out_further.len() {
+            out_further[w] = transfer_selects[w + 1].word;
         }
-        for t in 0..self.transfers.len() {
-            wires!(self, wiring;
-                transfers_on_their_way[t].clock = clock;
-                transfers_on_their_way[t].d = transfers[t];
-                transfer_memories[t].clock = clock;
-                transfer_memories[t].write = on_its_way.q;
-                transfer_memories[t].write_address = control.write_address;
-                transfer_memories[t].write_data = transfers_on_their_way[t].q;
-                transfer_memories[t].read_address = control.read_address;
-                transfer_counters[t].clock = clock;
-                transfer_counters[t].reset = reset;
-                transfer_counters[t].out_valid = control.out_valid;
-                transfer_counters[t].out_ready = out_ready;
-                transfer_counters[t].last_transfer = transfer_memories[t].read_data;
-                control.out_ready = transfer_counters[t].beat_ends;
-                out_data = transfer_selects[0].word;
-            );
-            for w in 0..self.transfer_selects.len() {
-                wires!(self, wiring; transfer_selects[w].transfer_number = transfer_counters[t].transfer_number;);
-            }
-            for w in 0..self.out_further.len() {
-                wires!(self, wiring; out_further[w] = transfer_selects[w + 1].word;);
-            }
-            let words = self.transfer_selects.len();
-            for l in 0..=self.memories.len() {
-                let (word, turn) = (l % words, l / words);
-                if l == 0 {
-                    wires!(self, wiring; transfer_selects[word].lanes[turn] = memory.read_data;);
-                } else {
-                    wires!(self, wiring; transfer_selects[word].lanes[turn] = memories[l - 1].read_data;);
-                }
+        let words = transfer_selects.len();
+        for l in 0..=memories.len() {
+            let (place, turn) = (l % words, l / words);
+            if l == 0 {
+                transfer_selects[place].lanes[turn] = memory.read_data;
+            } else {
+                transfer_selects[place].lanes[turn] = memories[l - 1].read_data;
             }
         }
     }
 }
-structural!(Output, "output_queue: sums of the global tree to the output stream.");
 
 #[cfg(test)]
 mod tests {

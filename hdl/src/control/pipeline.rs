@@ -6,52 +6,20 @@ use crate::beats::{AluBeat, Widths};
 use crate::datapath::operands::IMMEDIATE;
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, code_bits};
-use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::signal::Wide;
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// Which of a beat's actions happen at all.
-#[derive(LogicBlock)]
-struct Qualify {
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    tree: Signal<In, Bit>,
-    write_model: Signal<In, Bit>,
-    write_t0: Signal<In, Bit>,
-    write_t1: Signal<In, Bit>,
-    give_tree: Signal<Out, Bit>,
-    give_model: Signal<Out, Bit>,
-    give_t0: Signal<Out, Bit>,
-    give_t1: Signal<Out, Bit>,
-}
+/// Tree and pads take a result in the last beat of a sum only.
+#[block]
+fn Qualify() {
+    let (valid, last, tree, write_model, write_t0, write_t1): In;
+    let (give_tree, give_model, give_t0, give_t1): Out;
 
-impl Qualify {
-    fn new() -> Self {
-        Qualify {
-            valid: Signal::default(),
-            last: Signal::default(),
-            tree: Signal::default(),
-            write_model: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            give_tree: Signal::default(),
-            give_model: Signal::default(),
-            give_t0: Signal::default(),
-            give_t1: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Qualify {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("qualify: tree and pads take a result in the last beat of a sum only.");
-        self.give_tree.next = self.valid.val() && self.last.val() && self.tree.val();
-        self.give_model.next = self.valid.val() && self.last.val() && self.write_model.val();
-        self.give_t0.next = self.valid.val() && self.last.val() && self.write_t0.val();
-        self.give_t1.next = self.valid.val() && self.last.val() && self.write_t1.val();
-    }
+    give_tree = valid && last && tree;
+    give_model = valid && last && write_model;
+    give_t0 = valid && last && write_t0;
+    give_t1 = valid && last && write_t1;
 }
 
 /// Which pads operands `b` and `c` are, one bit each, and the immediates, 0 where they are not used.
@@ -122,27 +90,17 @@ end",
     }
 }
 
+/// Operand c is a pad or the immediate.
+///
 /// Whether an accumulator begins with anything; else it begins with what changes no result.
-#[derive(LogicBlock)]
-struct StartDecode {
-    c: Wide<In>,
-    starts: Signal<Out, Bit>,
-    immediate: Number,
-}
+#[block]
+fn StartDecode(widths: &Widths) {
+    let bits = widths.beat("c");
+    let c: In<bits>;
+    let starts: Out;
+    let immediate: Const<bits> = IMMEDIATE;
 
-impl StartDecode {
-    fn new(widths: &Widths) -> Self {
-        let bits = widths.beat("c");
-        StartDecode { c: Wide::new(bits), starts: Signal::default(), immediate: Number::new(IMMEDIATE, bits) }
-    }
-}
-
-impl Logic for StartDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("start_decode: operand c is a pad or the immediate.");
-        self.starts.next = self.c.val() <= self.immediate.val();
-    }
+    starts = c <= immediate;
 }
 
 /// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.
@@ -169,185 +127,107 @@ impl Logic for AddressesOfBeat {
     }
 }
 
-/// From a beat to the staged control of PEs.
-#[derive(LogicBlock)]
-pub(crate) struct ControlPipeline {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) beat: AluBeat<In>,
+/// Control of a beat, delayed once for all PEs of a PU.
+#[block(clock, reset, wires)]
+pub(crate) fn ControlPipeline(widths: &Widths) {
+    let write = arch::timing::ALU_WRITE as u32;
+    let combine = widths.beat("combine");
+    let extremes = u32::from(widths.extremes);
+    let beat: In<AluBeat> = |name| widths.beat(name);
     /// What pads are read for: this beat, or the next one.
-    pub(crate) reads: ReadAddresses<In>,
-    pub(crate) control: PeControl<Out>,
+    let reads: In<ReadAddresses> = |name| address_width(widths, name);
+    let control: Out<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
-    pub(crate) starts: Vec<StartControl<Out>>,
+    let starts: [Out<StartControl>; extremes] = |name| pe_width(widths, name);
     /// How the trees combine what the accumulators hold; t+4. One on machines with extremes.
-    pub(crate) combine_t4: Vec<Wide<Out>>,
+    let combine_t4: [Out<combine>; extremes];
     /// The accumulators hold sums for the tree; t+4.
-    pub(crate) tree_t4: Signal<Out, Bit>,
+    let tree_t4: Out;
     /// Where the result is going to be written; t+6.
-    pub(crate) destination_t6: Wide<Out>,
-    qualify: Qualify,
-    addresses: AddressesOfBeat,
-    a: Delay,
-    operands: OperandDecode,
-    align_code: AmountCode,
-    shift_code: AmountCode,
-    align: Delay,
-    valid: FlagDelay,
-    first: FlagDelay,
-    combine: Delay,
-    combine_later: Delay,
-    tree_combine: Vec<Delay>,
-    start_decode: Vec<StartDecode>,
-    started: Vec<FlagDelay>,
-    shift: Delay,
-    shift_later: Delay,
-    tree: FlagDelay,
-    negative: FlagDelay,
-    write_model: FlagDelay,
-    write_t0: FlagDelay,
-    write_t1: FlagDelay,
-    destination: Delay,
-    _wiring: Wiring,
-}
+    let destination_t6: Out<{ widths.beat("destination") }>;
+    let qualify = Qualify();
+    let addresses = AddressesOfBeat(widths);
+    let a: Delay<{ pe_width(widths, "a_t1") }, 1>;
+    let operands = OperandDecode(clock, widths);
+    let align_code = AmountCode(widths.alignments);
+    let shift_code = AmountCode(widths.shifts);
+    let align: Delay<{ code_bits(widths.alignments) }, 2>;
+    let (valid, first): FlagDelay<3>;
+    let combine: Delay<combine, 2>;
+    let combine_later: Delay<combine, 1>;
+    let tree_combine: [Delay<combine, 1>; extremes];
+    let start_decode = [StartDecode(widths); extremes];
+    let started: [FlagDelay<2>; extremes];
+    let shift: Delay<{ code_bits(widths.shifts) }, 4>;
+    let shift_later: Delay<{ code_bits(widths.shifts) }, 1>;
+    let tree: FlagDelay<4>;
+    let negative: FlagDelay<5>;
+    let (write_model, write_t0, write_t1): FlagDelay<write>;
+    let destination: Delay<{ widths.beat("destination") }, { write - 1 }>;
 
-impl ControlPipeline {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let write = arch::timing::ALU_WRITE as u32;
-        let combine = widths.beat("combine");
-        let extremes = 0..u32::from(widths.extremes);
-        ControlPipeline {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            beat: AluBeat::new(&|name| widths.beat(name)),
-            reads: ReadAddresses::new(&|name| address_width(widths, name)),
-            control: PeControl::new(&|name| pe_width(widths, name)),
-            starts: extremes.clone().map(|_| StartControl::new(&|name| pe_width(widths, name))).collect(),
-            combine_t4: extremes.clone().map(|_| Wide::new(combine)).collect(),
-            tree_t4: Signal::default(),
-            destination_t6: Wide::new(widths.beat("destination")),
-            qualify: Qualify::new(),
-            addresses: AddressesOfBeat::new(widths),
-            a: Delay::new(pe_width(widths, "a_t1"), 1),
-            operands: OperandDecode::new(widths),
-            align_code: AmountCode::new(widths.alignments),
-            shift_code: AmountCode::new(widths.shifts),
-            align: Delay::new(code_bits(widths.alignments), 2),
-            valid: FlagDelay::new(3),
-            first: FlagDelay::new(3),
-            combine: Delay::new(combine, 2),
-            combine_later: Delay::new(combine, 1),
-            tree_combine: extremes.clone().map(|_| Delay::new(combine, 1)).collect(),
-            start_decode: extremes.clone().map(|_| StartDecode::new(widths)).collect(),
-            started: extremes.map(|_| FlagDelay::new(2)).collect(),
-            shift: Delay::new(code_bits(widths.shifts), 4),
-            shift_later: Delay::new(code_bits(widths.shifts), 1),
-            tree: FlagDelay::new(4),
-            negative: FlagDelay::new(5),
-            write_model: FlagDelay::new(write),
-            write_t0: FlagDelay::new(write),
-            write_t1: FlagDelay::new(write),
-            destination: Delay::new(widths.beat("destination"), write - 1),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            qualify.valid = beat.valid;
-            qualify.last = beat.last;
-            qualify.tree = beat.tree;
-            qualify.write_model = beat.write_model;
-            qualify.write_t0 = beat.write_t0;
-            qualify.write_t1 = beat.write_t1;
-            addresses.model = beat.model_address;
-            addresses.data = beat.data_address;
-            addresses.t0 = beat.t0_address;
-            addresses.t1 = beat.t1_address;
-            control.model_address = reads.model;
-            control.data_address = reads.data;
-            control.t0_address = reads.t0;
-            control.t1_address = reads.t1;
-            a.clock = clock;
-            a.d = beat.a;
-            control.a_t1 = a.q;
-            operands.clock = clock;
-            operands.b = beat.b;
-            operands.c = beat.c;
-            operands.immediate_b = beat.immediate_b;
-            operands.immediate_c = beat.immediate_c;
-            control.b_t1 = operands.pads_b;
-            control.c_t1 = operands.pads_c;
-            control.immediate_b_t1 = operands.held_b;
-            control.immediate_c_t1 = operands.held_c;
-            align.clock = clock;
-            align_code.amount = beat.align;
-            align.d = align_code.code;
-            control.align_t2 = align.q;
-            valid.clock = clock;
-            valid.reset = reset;
-            valid.d = beat.valid;
-            control.valid_t3 = valid.q;
-            first.clock = clock;
-            first.reset = reset;
-            first.d = beat.first;
-            control.first_t3 = first.q;
-            combine.clock = clock;
-            combine.d = beat.combine;
-            combine_later.clock = clock;
-            combine_later.d = combine.q;
-            control.combine_t3 = combine_later.q;
-            shift.clock = clock;
-            shift_code.amount = beat.shift;
-            shift.d = shift_code.code;
-            control.shift_t4 = shift.q;
-            shift_later.clock = clock;
-            shift_later.d = shift.q;
-            control.shift_t5 = shift_later.q;
-            tree.clock = clock;
-            tree.reset = reset;
-            tree.d = qualify.give_tree;
-            tree_t4 = tree.q;
-            negative.clock = clock;
-            negative.reset = reset;
-            negative.d = beat.negative;
-            control.negative_t5 = negative.q;
-            write_model.clock = clock;
-            write_model.reset = reset;
-            write_model.d = qualify.give_model;
-            control.write_model_t7 = write_model.q;
-            write_t0.clock = clock;
-            write_t0.reset = reset;
-            write_t0.d = qualify.give_t0;
-            control.write_t0_t7 = write_t0.q;
-            write_t1.clock = clock;
-            write_t1.reset = reset;
-            write_t1.d = qualify.give_t1;
-            control.write_t1_t7 = write_t1.q;
-            destination.clock = clock;
-            destination.d = beat.destination;
-            destination_t6 = destination.q;
-        );
-        for n in 0..self.starts.len() {
-            wires!(self, wiring;
-                start_decode[n].c = beat.c;
-                started[n].clock = clock;
-                started[n].reset = reset;
-                started[n].d = start_decode[n].starts;
-                starts[n].starts_t2 = started[n].q;
-                starts[n].combine_t2 = combine.q;
-                tree_combine[n].clock = clock;
-                tree_combine[n].d = combine_later.q;
-                combine_t4[n] = tree_combine[n].q;
-            );
-        }
-    }
+    qualify.valid = beat.valid;
+    qualify.last = beat.last;
+    qualify.tree = beat.tree;
+    qualify.write_model = beat.write_model;
+    qualify.write_t0 = beat.write_t0;
+    qualify.write_t1 = beat.write_t1;
+    addresses.model = beat.model_address;
+    addresses.data = beat.data_address;
+    addresses.t0 = beat.t0_address;
+    addresses.t1 = beat.t1_address;
+    control.model_address = reads.model;
+    control.data_address = reads.data;
+    control.t0_address = reads.t0;
+    control.t1_address = reads.t1;
+    a = beat.a;
+    control.a_t1 = a;
+    operands.b = beat.b;
+    operands.c = beat.c;
+    operands.immediate_b = beat.immediate_b;
+    operands.immediate_c = beat.immediate_c;
+    control.b_t1 = operands.pads_b;
+    control.c_t1 = operands.pads_c;
+    control.immediate_b_t1 = operands.held_b;
+    control.immediate_c_t1 = operands.held_c;
+    align_code.amount = beat.align;
+    align = align_code.code;
+    control.align_t2 = align;
+    valid = beat.valid;
+    control.valid_t3 = valid;
+    first = beat.first;
+    control.first_t3 = first;
+    combine = beat.combine;
+    combine_later = combine;
+    control.combine_t3 = combine_later;
+    shift_code.amount = beat.shift;
+    shift = shift_code.code;
+    control.shift_t4 = shift;
+    shift_later = shift;
+    control.shift_t5 = shift_later;
+    tree = qualify.give_tree;
+    tree_t4 = tree;
+    negative = beat.negative;
+    control.negative_t5 = negative;
+    write_model = qualify.give_model;
+    control.write_model_t7 = write_model;
+    write_t0 = qualify.give_t0;
+    control.write_t0_t7 = write_t0;
+    write_t1 = qualify.give_t1;
+    control.write_t1_t7 = write_t1;
+    destination = beat.destination;
+    destination_t6 = destination;
+    start_decode.c = beat.c;
+    started = start_decode.starts;
+    starts.starts_t2 = started;
+    starts.combine_t2 = combine;
+    tree_combine = combine_later;
+    combine_t4 = tree_combine;
 }
 
 /// What pads are read for: the beat that is there, or where they have output registers the one that comes.
 macro_rules! wire_read_addresses {
-    ($self:ident, $wiring:ident, $registered:expr, $coming:ident, $now:ident) => {
-        if $registered {
+    ($self:ident, $wiring:ident, $coming:ident, $now:ident) => {
+        if $self._pad_register {
             crate::rtl::wiring::wires!($self, $wiring;
                 pipeline.reads.model = $coming.model_address;
                 pipeline.reads.data = $coming.data_address;
@@ -365,8 +245,6 @@ macro_rules! wire_read_addresses {
     };
 }
 pub(crate) use wire_read_addresses;
-
-structural!(ControlPipeline, "control_pipeline: control of a beat, delayed once for all PEs of a PU.");
 
 #[cfg(test)]
 mod tests {

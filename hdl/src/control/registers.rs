@@ -3,12 +3,11 @@
 use crate::beats::{CHUNK_BITS, ENTRY_CHUNK_BITS, INSTRUCTION_CHUNK_BITS, Widths};
 use crate::rtl::emit::IN_PLACE;
 use crate::rtl::fixed::Fixed;
-use crate::rtl::register::Register;
-use crate::rtl::signal::{GetBit, Number, Wide};
-use crate::rtl::wiring::comment;
+use crate::rtl::signal::{GetBit, Wide};
 use arch::Machine;
 use arch::registers::{self, ADDRESS_BITS, Region};
 use arch::timing::CONTROL_READ;
+use blocks::block;
 use rust_hdl::prelude::*;
 use std::collections::BTreeSet;
 
@@ -232,293 +231,160 @@ impl Logic for Setting {
     }
 }
 
-/// The registers.
-#[derive(LogicBlock)]
-pub(crate) struct ControlRegisters {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) address: Wide<In>,
-    pub(crate) data: Wide<In>,
-    pub(crate) region: Wide<In>,
-    pub(crate) busy: Signal<In, Bit>,
-    pub(crate) done: Signal<In, Bit>,
-    pub(crate) saturated: Signal<In, Bit>,
-    pub(crate) cycles_low: Wide<In>,
-    pub(crate) cycles_high: Wide<In>,
+/// Registers of the control port, and decoding of its regions.
+#[block(clock, reset)]
+pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
+    let fixed = widths.fixed.as_ref();
+    let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));
+    let description = registers::description(machine);
+    let described = |number| description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value);
+    let halves = [registers::ALIGNMENTS, registers::SHIFTS, registers::ROOT_SHIFTS].concat();
+    let region = |region: Region| region.base() >> REGION_LSB;
+    let write: In;
+    let address: In<ADDRESS_BITS>;
+    let data: In<CHUNK_BITS>;
+    let region: In<REGION_BITS>;
+    let (busy, done, saturated): In;
+    let (cycles_low, cycles_high): In<CHUNK_BITS>;
     /// The registers of [`crate::control::tile_steps`]; 0 where there are none.
-    pub(crate) tiles: Wide<In>,
-    pub(crate) tile_end: Wide<In>,
+    let (tiles, tile_end): In<CHUNK_BITS>;
     /// The register of [`crate::control::scalar_stream`], where there is one.
-    pub(crate) step_scalar: Vec<Wide<In>>,
-    pub(crate) read: Wide<Out>,
-    pub(crate) start: Signal<Out, Bit>,
-    pub(crate) abort: Signal<Out, Bit>,
-    pub(crate) steps: Wide<Out>,
-    pub(crate) step_length: Wide<Out>,
-    pub(crate) step_alu: Wide<Out>,
-    pub(crate) step_root: Wide<Out>,
-    pub(crate) step_move: Wide<Out>,
-    pub(crate) step_load: Wide<Out>,
-    pub(crate) emit_step: Wide<Out>,
-    pub(crate) emit_model: Wide<Out>,
-    pub(crate) load_model: Wide<Out>,
-    pub(crate) write_alu: Signal<Out, Bit>,
-    pub(crate) write_root: Signal<Out, Bit>,
-    pub(crate) write_move: Signal<Out, Bit>,
-    pub(crate) write_load: Signal<Out, Bit>,
-    pub(crate) write_tables: Signal<Out, Bit>,
-    held_steps: Register,
-    held_step_length: Setting,
-    held_step_alu: Setting,
-    held_step_root: Setting,
-    held_step_move: Setting,
-    held_step_load: Setting,
-    held_emit_step: Setting,
-    held_emit_model: Setting,
-    held_load_model: Setting,
-    select: ReadSelect,
-    status: Wide<Local>,
-    at_control: Number,
-    at_steps: Number,
-    at_step_length: Number,
-    at_step_alu: Number,
-    at_step_root: Number,
-    at_step_move: Number,
-    at_step_load: Number,
-    at_emit_step: Number,
-    at_emit_model: Number,
-    at_load_model: Number,
-    identity: Number,
-    grid: Number,
-    number_widths: Number,
-    depths: Number,
-    streams: Number,
-    image: Number,
+    let step_scalar: [In<CHUNK_BITS>; widths.scalars];
+    let read: Out<CHUNK_BITS>;
+    let (start, abort): Out;
+    let (steps, step_length, step_alu, step_root, step_move, step_load, emit_step): Out<CHUNK_BITS>;
+    let (emit_model, load_model): Out<CHUNK_BITS>;
+    let (write_alu, write_root, write_move, write_load, write_tables): Out;
+    let held_steps: Register<CHUNK_BITS>;
+    let held_step_length: State<Setting> = setting(registers::STEP_LENGTH);
+    let held_step_alu: State<Setting> = setting(registers::ENTRY_STEP_ALU);
+    let held_step_root: State<Setting> = setting(registers::ENTRY_STEP_ROOT);
+    let held_step_move: State<Setting> = setting(registers::ENTRY_STEP_MOVE);
+    let held_step_load: State<Setting> = setting(registers::ENTRY_STEP_LOAD);
+    let held_emit_step: State<Setting> = setting(registers::ENTRY_EMIT_STEP);
+    let held_emit_model: State<Setting> = setting(registers::ENTRY_EMIT_MODEL);
+    let held_load_model: State<Setting> = setting(registers::ENTRY_LOAD_MODEL);
+    let select = ReadSelect(clock, &READABLE, &READABLE_SCALAR[..widths.scalars]);
+    let status: Local<CHUNK_BITS>;
+    let (at_control, at_steps): Const<ADDRESS_BITS> = (registers::CONTROL, registers::STEPS);
+    let (at_step_length, at_step_alu): Const<ADDRESS_BITS> = (registers::STEP_LENGTH, registers::ENTRY_STEP_ALU);
+    let at_step_root: Const<ADDRESS_BITS> = registers::ENTRY_STEP_ROOT;
+    let at_step_move: Const<ADDRESS_BITS> = registers::ENTRY_STEP_MOVE;
+    let at_step_load: Const<ADDRESS_BITS> = registers::ENTRY_STEP_LOAD;
+    let at_emit_step: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_STEP;
+    let at_emit_model: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_MODEL;
+    let at_load_model: Const<ADDRESS_BITS> = registers::ENTRY_LOAD_MODEL;
+    let identity: Const<CHUNK_BITS> = registers::IDENTITY_VALUE;
+    let (grid, number_widths): Const<CHUNK_BITS> = (described(registers::GRID), described(registers::WIDTHS));
+    let (depths, streams): Const<CHUNK_BITS> = (described(registers::DEPTHS), described(registers::STREAMS));
+    let image: Const<CHUNK_BITS> = fixed.map_or(0, Fixed::identity);
     /// Alignments, shifts, shifts of roots: low half, high half.
-    amounts: Vec<Number>,
-    busy_bit: Number,
-    done_bit: Number,
-    saturated_bit: Number,
-    zero: Number,
-    alu_region: Number,
-    root_region: Number,
-    move_region: Number,
-    load_region: Number,
-    table_region: Number,
-}
+    let amounts: [Const<CHUNK_BITS>; halves.len()] = described(halves[n as usize]);
+    let (busy_bit, done_bit): Const<CHUNK_BITS> = (registers::BUSY, registers::DONE);
+    let (saturated_bit, zero): Const<CHUNK_BITS> = (registers::SATURATED, 0);
+    let (alu_region, root_region): Const<REGION_BITS> = (region(Region::Alu), region(Region::Root));
+    let (move_region, load_region): Const<REGION_BITS> = (region(Region::Move), region(Region::Load));
+    let table_region: Const<REGION_BITS> = region(Region::Tables);
 
-impl ControlRegisters {
-    pub(crate) fn new(machine: &Machine, widths: &Widths) -> Self {
-        let held = || Register::new(CHUNK_BITS);
-        let fixed = widths.fixed.as_ref();
-        let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));
-        let at = |number| Number::new(number, ADDRESS_BITS);
-        let value = |value| Number::new(value, CHUNK_BITS);
-        let description = registers::description(machine);
-        let described = |number| value(description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value));
-        let region = |region: Region| Number::new(region.base() >> REGION_LSB, REGION_BITS);
-        ControlRegisters {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            write: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            data: Wide::new(CHUNK_BITS),
-            region: Wide::new(REGION_BITS),
-            busy: Signal::default(),
-            done: Signal::default(),
-            saturated: Signal::default(),
-            cycles_low: Wide::new(CHUNK_BITS),
-            cycles_high: Wide::new(CHUNK_BITS),
-            tiles: Wide::new(CHUNK_BITS),
-            tile_end: Wide::new(CHUNK_BITS),
-            step_scalar: (0..widths.scalars).map(|_| Wide::new(CHUNK_BITS)).collect(),
-            read: Wide::new(CHUNK_BITS),
-            start: Signal::default(),
-            abort: Signal::default(),
-            steps: Wide::new(CHUNK_BITS),
-            step_length: Wide::new(CHUNK_BITS),
-            step_alu: Wide::new(CHUNK_BITS),
-            step_root: Wide::new(CHUNK_BITS),
-            step_move: Wide::new(CHUNK_BITS),
-            step_load: Wide::new(CHUNK_BITS),
-            emit_step: Wide::new(CHUNK_BITS),
-            emit_model: Wide::new(CHUNK_BITS),
-            load_model: Wide::new(CHUNK_BITS),
-            write_alu: Signal::default(),
-            write_root: Signal::default(),
-            write_move: Signal::default(),
-            write_load: Signal::default(),
-            write_tables: Signal::default(),
-            held_steps: held(),
-            held_step_length: setting(registers::STEP_LENGTH),
-            held_step_alu: setting(registers::ENTRY_STEP_ALU),
-            held_step_root: setting(registers::ENTRY_STEP_ROOT),
-            held_step_move: setting(registers::ENTRY_STEP_MOVE),
-            held_step_load: setting(registers::ENTRY_STEP_LOAD),
-            held_emit_step: setting(registers::ENTRY_EMIT_STEP),
-            held_emit_model: setting(registers::ENTRY_EMIT_MODEL),
-            held_load_model: setting(registers::ENTRY_LOAD_MODEL),
-            select: ReadSelect::new(&READABLE, &READABLE_SCALAR[..widths.scalars]),
-            status: Wide::new(CHUNK_BITS),
-            at_control: at(registers::CONTROL),
-            at_steps: at(registers::STEPS),
-            at_step_length: at(registers::STEP_LENGTH),
-            at_step_alu: at(registers::ENTRY_STEP_ALU),
-            at_step_root: at(registers::ENTRY_STEP_ROOT),
-            at_step_move: at(registers::ENTRY_STEP_MOVE),
-            at_step_load: at(registers::ENTRY_STEP_LOAD),
-            at_emit_step: at(registers::ENTRY_EMIT_STEP),
-            at_emit_model: at(registers::ENTRY_EMIT_MODEL),
-            at_load_model: at(registers::ENTRY_LOAD_MODEL),
-            identity: value(registers::IDENTITY_VALUE),
-            grid: described(registers::GRID),
-            number_widths: described(registers::WIDTHS),
-            depths: described(registers::DEPTHS),
-            streams: described(registers::STREAMS),
-            image: value(fixed.map_or(0, Fixed::identity)),
-            amounts: [registers::ALIGNMENTS, registers::SHIFTS, registers::ROOT_SHIFTS]
-                .into_iter()
-                .flatten()
-                .map(described)
-                .collect(),
-            busy_bit: value(registers::BUSY),
-            done_bit: value(registers::DONE),
-            saturated_bit: value(registers::SATURATED),
-            zero: value(0),
-            alu_region: region(Region::Alu),
-            root_region: region(Region::Root),
-            move_region: region(Region::Move),
-            load_region: region(Region::Load),
-            table_region: region(Region::Tables),
+    steps = held_steps;
+    step_length = held_step_length;
+    step_alu = held_step_alu;
+    step_root = held_step_root;
+    step_move = held_step_move;
+    step_load = held_step_load;
+    emit_step = held_emit_step;
+    emit_model = held_emit_model;
+    load_model = held_load_model;
+    read = select.value;
+
+    start = write && address == at_control && data.get_bit(0);
+    abort = write && address == at_control && data.get_bit(3);
+    write_alu = write && region == alu_region;
+    write_root = write && region == root_region;
+    write_move = write && region == move_region;
+    write_load = write && region == load_region;
+    write_tables = write && region == table_region;
+
+    if write {
+        if address == at_steps {
+            held_steps = data;
+        }
+        if address == at_step_length {
+            held_step_length = data;
+        }
+        if address == at_step_alu {
+            held_step_alu = data;
+        }
+        if address == at_step_root {
+            held_step_root = data;
+        }
+        if address == at_step_move {
+            held_step_move = data;
+        }
+        if address == at_step_load {
+            held_step_load = data;
+        }
+        if address == at_emit_step {
+            held_emit_step = data;
+        }
+        if address == at_emit_model {
+            held_emit_model = data;
+        }
+        if address == at_load_model {
+            held_load_model = data;
         }
     }
-}
+    if reset {
+        held_steps = zero;
+        held_step_length = zero;
+        held_step_alu = zero;
+        held_step_root = zero;
+        held_step_move = zero;
+        held_step_load = zero;
+        held_emit_step = zero;
+        held_emit_model = zero;
+        held_load_model = zero;
+    }
 
-impl Logic for ControlRegisters {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("control_registers: registers of the control port, and decoding of its regions.");
-        clock!(
-            self,
-            clock,
-            held_steps,
-            held_step_length,
-            held_step_alu,
-            held_step_root,
-            held_step_move,
-            held_step_load
-        );
-        clock!(self, clock, held_emit_step, held_emit_model, held_load_model, select);
-        self.steps.next = self.held_steps.q.val();
-        self.step_length.next = self.held_step_length.q.val();
-        self.step_alu.next = self.held_step_alu.q.val();
-        self.step_root.next = self.held_step_root.q.val();
-        self.step_move.next = self.held_step_move.q.val();
-        self.step_load.next = self.held_step_load.q.val();
-        self.emit_step.next = self.held_emit_step.q.val();
-        self.emit_model.next = self.held_emit_model.q.val();
-        self.load_model.next = self.held_load_model.q.val();
-        self.read.next = self.select.value.val();
-
-        self.start.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(0);
-        self.abort.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(3);
-        self.write_alu.next = self.write.val() && self.region.val() == self.alu_region.val();
-        self.write_root.next = self.write.val() && self.region.val() == self.root_region.val();
-        self.write_move.next = self.write.val() && self.region.val() == self.move_region.val();
-        self.write_load.next = self.write.val() && self.region.val() == self.load_region.val();
-        self.write_tables.next = self.write.val() && self.region.val() == self.table_region.val();
-
-        self.held_steps.d.next = self.held_steps.q.val();
-        self.held_step_length.d.next = self.held_step_length.q.val();
-        self.held_step_alu.d.next = self.held_step_alu.q.val();
-        self.held_step_root.d.next = self.held_step_root.q.val();
-        self.held_step_move.d.next = self.held_step_move.q.val();
-        self.held_step_load.d.next = self.held_step_load.q.val();
-        self.held_emit_step.d.next = self.held_emit_step.q.val();
-        self.held_emit_model.d.next = self.held_emit_model.q.val();
-        self.held_load_model.d.next = self.held_load_model.q.val();
-        if self.write.val() {
-            if self.address.val() == self.at_steps.val() {
-                self.held_steps.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_step_length.val() {
-                self.held_step_length.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_step_alu.val() {
-                self.held_step_alu.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_step_root.val() {
-                self.held_step_root.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_step_move.val() {
-                self.held_step_move.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_step_load.val() {
-                self.held_step_load.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_emit_step.val() {
-                self.held_emit_step.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_emit_model.val() {
-                self.held_emit_model.d.next = self.data.val();
-            }
-            if self.address.val() == self.at_load_model.val() {
-                self.held_load_model.d.next = self.data.val();
-            }
-        }
-        if self.reset.val() {
-            self.held_steps.d.next = self.zero.val();
-            self.held_step_length.d.next = self.zero.val();
-            self.held_step_alu.d.next = self.zero.val();
-            self.held_step_root.d.next = self.zero.val();
-            self.held_step_move.d.next = self.zero.val();
-            self.held_step_load.d.next = self.zero.val();
-            self.held_emit_step.d.next = self.zero.val();
-            self.held_emit_model.d.next = self.zero.val();
-            self.held_load_model.d.next = self.zero.val();
-        }
-
-        self.status.next = self.zero.val();
-        if self.busy.val() {
-            self.status.next = self.status.val() | self.busy_bit.val();
-        }
-        if self.done.val() {
-            self.status.next = self.status.val() | self.done_bit.val();
-        }
-        if self.saturated.val() {
-            self.status.next = self.status.val() | self.saturated_bit.val();
-        }
-        self.select.address.next = self.address.val();
-        self.select.values[0].next = self.status.val();
-        self.select.values[1].next = self.held_steps.q.val();
-        self.select.values[2].next = self.cycles_low.val();
-        self.select.values[3].next = self.cycles_high.val();
-        self.select.values[4].next = self.held_step_length.q.val();
-        self.select.values[5].next = self.held_step_alu.q.val();
-        self.select.values[6].next = self.held_step_root.q.val();
-        self.select.values[7].next = self.held_step_move.q.val();
-        self.select.values[8].next = self.held_step_load.q.val();
-        self.select.values[9].next = self.held_emit_step.q.val();
-        self.select.values[10].next = self.held_emit_model.q.val();
-        self.select.values[11].next = self.held_load_model.q.val();
-        self.select.values[12].next = self.identity.val();
-        self.select.values[13].next = self.grid.val();
-        self.select.values[14].next = self.number_widths.val();
-        self.select.values[15].next = self.depths.val();
-        self.select.values[16].next = self.streams.val();
-        self.select.values[17].next = self.image.val();
-        self.select.values[18].next = self.amounts[0].val();
-        self.select.values[19].next = self.amounts[1].val();
-        self.select.values[20].next = self.amounts[2].val();
-        self.select.values[21].next = self.amounts[3].val();
-        self.select.values[22].next = self.amounts[4].val();
-        self.select.values[23].next = self.amounts[5].val();
-        self.select.values[24].next = self.tiles.val();
-        self.select.values[25].next = self.tile_end.val();
-        for i in 0..self.step_scalar.len() {
-            self.select.more[i].next = self.step_scalar[i].val();
-        }
+    status = zero;
+    if busy {
+        status = status | busy_bit;
+    }
+    if done {
+        status = status | done_bit;
+    }
+    if saturated {
+        status = status | saturated_bit;
+    }
+    select.address = address;
+    select.values[0] = status;
+    select.values[1] = held_steps;
+    select.values[2] = cycles_low;
+    select.values[3] = cycles_high;
+    select.values[4] = held_step_length;
+    select.values[5] = held_step_alu;
+    select.values[6] = held_step_root;
+    select.values[7] = held_step_move;
+    select.values[8] = held_step_load;
+    select.values[9] = held_emit_step;
+    select.values[10] = held_emit_model;
+    select.values[11] = held_load_model;
+    select.values[12] = identity;
+    select.values[13] = grid;
+    select.values[14] = number_widths;
+    select.values[15] = depths;
+    select.values[16] = streams;
+    select.values[17] = image;
+    select.values[18] = amounts[0];
+    select.values[19] = amounts[1];
+    select.values[20] = amounts[2];
+    select.values[21] = amounts[3];
+    select.values[22] = amounts[4];
+    select.values[23] = amounts[5];
+    select.values[24] = tiles;
+    select.values[25] = tile_end;
+    for i in 0..step_scalar.len() {
+        select.more[i] = step_scalar[i];
     }
 }
 

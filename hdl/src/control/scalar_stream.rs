@@ -13,176 +13,96 @@ use crate::control::stream::{
     wire_reads,
 };
 use crate::control::streams::AluDecode;
-use crate::rtl::register::{Flag, Stage};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use arch::registers::{ADDRESS_BITS, ENTRY_STEP_SCALAR, Region};
+use blocks::block;
 use rust_hdl::prelude::*;
 
+/// Where a step starts in the scalar program, and the way into that program.
+///
 /// The register that says where a step starts in the scalar program, and the way into that program.
-#[derive(LogicBlock)]
-pub(crate) struct ScalarRegister {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) address: Wide<In>,
-    pub(crate) region: Wide<In>,
-    pub(crate) data: Wide<In>,
-    pub(crate) entry: Wide<Out>,
-    pub(crate) write_program: Signal<Out, Bit>,
-    held: Setting,
-    at: Number,
-    scalar_region: Number,
-    zero: Number,
-}
+#[block(clock, reset)]
+pub(crate) fn ScalarRegister(widths: &Widths) {
+    let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(ENTRY_STEP_SCALAR));
+    let write: In;
+    let address: In<ADDRESS_BITS>;
+    let region: In<REGION_BITS>;
+    let data: In<CHUNK_BITS>;
+    let entry: Out<CHUNK_BITS>;
+    let write_program: Out;
+    let held: State<Setting> = Setting::new(fixed);
+    let at: Const<ADDRESS_BITS> = ENTRY_STEP_SCALAR;
+    let scalar_region: Const<REGION_BITS> = Region::Scalar as u32;
+    let zero: Const<CHUNK_BITS> = 0;
 
-impl ScalarRegister {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(ENTRY_STEP_SCALAR));
-        ScalarRegister {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            write: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            region: Wide::new(REGION_BITS),
-            data: Wide::new(CHUNK_BITS),
-            entry: Wide::new(CHUNK_BITS),
-            write_program: Signal::default(),
-            held: Setting::new(fixed),
-            at: Number::new(ENTRY_STEP_SCALAR, ADDRESS_BITS),
-            scalar_region: Number::new(Region::Scalar as u32, REGION_BITS),
-            zero: Number::new(0, CHUNK_BITS),
-        }
+    entry = held;
+    write_program = write && region == scalar_region;
+    if write && address == at {
+        held = data;
+    }
+    if reset {
+        held = zero;
     }
 }
 
-impl Logic for ScalarRegister {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("scalar_register: where a step starts in the scalar program, and the way into that program.");
-        clock!(self, clock, held);
-        self.entry.next = self.held.q.val();
-        self.write_program.next = self.write.val() && self.region.val() == self.scalar_region.val();
-        self.held.d.next = self.held.q.val();
-        if self.write.val() && self.address.val() == self.at.val() {
-            self.held.d.next = self.data.val();
-        }
-        if self.reset.val() {
-            self.held.d.next = self.zero.val();
-        }
-    }
-}
-
-/// The scalar stream.
-#[derive(LogicBlock)]
-pub(crate) struct ScalarStream {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) program_write: Signal<In, Bit>,
-    pub(crate) program_index: Wide<In>,
-    pub(crate) program_chunk: Wide<In>,
-    pub(crate) program_data: Wide<In>,
-    pub(crate) start: Signal<In, Bit>,
-    pub(crate) may_start: Signal<In, Bit>,
+/// Microcode to beats of the scalar unit.
+#[block(clock, reset, wires)]
+pub(crate) fn ScalarStream(widths: &Widths) {
+    let alone = widths.alone();
+    let field = |name: &str| widths.scalar.field(name).bits;
+    let beat = |name: &str| alone.beat(name);
+    let program_write: In;
+    let program_index: In<{ widths.index }>;
+    let program_chunk: In<INSTRUCTION_CHUNK_BITS>;
+    let program_data: In<CHUNK_BITS>;
+    let (start, may_start): In;
     /// No beat after this cycle: a reset, or a tile ends.
-    pub(crate) stop: Signal<In, Bit>,
-    pub(crate) entry: Wide<In>,
-    pub(crate) bank: Signal<In, Bit>,
-    pub(crate) beat: AluBeat<Out>,
+    let stop: In;
+    let entry: In<{ widths.index }>;
+    let bank: In;
+    let beat: Out<AluBeat> = beat;
     /// The result goes out.
-    pub(crate) send: Signal<Out, Bit>,
-    microcode: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>>,
-    work: Stage<ScalarFields<In>, ScalarFields<Out>>,
-    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
-    advance: Stage<Advance<In>, Advance<Out>>,
-    bank_now: Flag,
-    pacer: Pacer,
-    loops: LoopNest,
-    decode: AluDecode,
-    data: AddressGenerator,
-    data_bank: BankAddress,
-    t0: AddressGenerator,
-    t1: AddressGenerator,
-    destination: AddressGenerator,
-    never: Number,
-    _wiring: Wiring,
-}
+    let send: Out;
+    #[clocked]
+    let microcode: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>> = ProgramMemory::new(
+        "scalar",
+        Region::Scalar,
+        widths,
+        &widths.scalar,
+        [MovePacing::new(&field), MovePacing::new(&field)],
+        ScalarFields::new(&field),
+        None,
+    );
+    let work: Stage<ScalarFields> = field;
+    let ends: Stage<LoopEnds> = beat;
+    let advance: Stage<Advance> = beat;
+    let bank_now: Flag;
+    let pacer = Pacer(clock, reset = stop, widths);
+    let loops = LoopNest(clock, reset = stop, widths);
+    let decode = AluDecode(widths);
+    let data = AddressGenerator(clock, widths.data - 1);
+    let data_bank = BankAddress(widths.data);
+    let (t0, t1) = AddressGenerator(clock, widths.temporary);
+    let destination = AddressGenerator(clock, alone.beat("destination"));
+    let never: Const<1> = 0;
 
-impl ScalarStream {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let alone = widths.alone();
-        let field = |name: &str| widths.scalar.field(name).bits;
-        let beat = |name: &str| alone.beat(name);
-        ScalarStream {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            program_write: Signal::default(),
-            program_index: Wide::new(widths.index),
-            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
-            program_data: Wide::new(CHUNK_BITS),
-            start: Signal::default(),
-            may_start: Signal::default(),
-            stop: Signal::default(),
-            entry: Wide::new(widths.index),
-            bank: Signal::default(),
-            beat: AluBeat::new(&beat),
-            send: Signal::default(),
-            microcode: ProgramMemory::new(
-                "scalar",
-                Region::Scalar,
-                widths,
-                &widths.scalar,
-                [MovePacing::new(&field), MovePacing::new(&field)],
-                ScalarFields::new(&field),
-                None,
-            ),
-            work: Stage::new(ScalarFields::new(&field), ScalarFields::new(&field)),
-            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
-            bank_now: Flag::new(),
-            pacer: Pacer::new(widths),
-            loops: LoopNest::new(widths),
-            decode: AluDecode::new(widths),
-            data: AddressGenerator::new(widths.data - 1),
-            data_bank: BankAddress::new(widths.data),
-            t0: AddressGenerator::new(widths.temporary),
-            t1: AddressGenerator::new(widths.temporary),
-            destination: AddressGenerator::new(alone.beat("destination")),
-            never: Number::new(0, 1),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wire_program!(self, wiring);
-        wire_pacer!(self, wiring);
-        wire_loops!(self, wiring, pacer, without counters);
-        wire_destination!(self, wiring);
-        wires!(self, wiring;
-            decode.loops = ends.q;
-            decode.reduce = work.q.reduce;
-            decode.write = work.q.write;
-            loops.reset = stop;
-            loops.step = pacer.issue;
-            loops.fresh = pacer.fresh;
-            pacer.hold = never;
-            bank_now.clock = clock;
-            bank_now.reset = reset;
-            bank_now.d = bank;
-        );
-        wire_reads!(self, wiring);
-        wires!(self, wiring;
-            beat.tree = never;
-            beat.model_address = never;
-        );
-        wire_operands!(self, wiring);
-        wires!(self, wiring;
-            beat.write_model = never;
-            beat.write_t0 = decode.write_t0;
-            beat.write_t1 = decode.write_t1;
-            beat.destination = destination.address;
-            send = work.q.send;
-        );
-    }
+    wire_program!();
+    wire_pacer!();
+    wire_loops!(pacer, without counters);
+    wire_destination!();
+    decode.loops = ends;
+    decode.reduce = work.reduce;
+    decode.write = work.write;
+    loops.step = pacer.issue;
+    loops.fresh = pacer.fresh;
+    pacer.hold = never;
+    bank_now = bank;
+    wire_reads!();
+    beat.tree = never;
+    beat.model_address = never;
+    wire_operands!();
+    beat.write_model = never;
+    beat.write_t0 = decode.write_t0;
+    beat.write_t1 = decode.write_t1;
+    beat.destination = destination.address;
+    send = work.send;
 }
-structural!(ScalarStream, "scalar_stream: microcode to beats of the scalar unit.");

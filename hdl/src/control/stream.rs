@@ -13,9 +13,8 @@
 //! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
 use crate::beats::{Advance, Widths};
-use crate::rtl::register::{Flag, Register};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::comment;
+use crate::rtl::signal::Wide;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// A number at more bits.
@@ -45,232 +44,138 @@ impl Logic for Widen {
     }
 }
 
-/// Start, delay, interval, instruction counter.
-#[derive(LogicBlock)]
-pub(crate) struct Pacer {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+/// When the beats of a stream are issued, and which instruction is current.
+#[block(clock, reset)]
+pub(crate) fn Pacer(widths: &Widths) {
+    let (time, interval) = (widths.alu.field("delay").bits, widths.alu.field("interval").bits);
     /// Start at `entry`, which was read in an earlier cycle.
-    pub(crate) start: Signal<In, Bit>,
+    let start: In;
     /// There may be a start in this cycle: known early, unlike `start`.
-    pub(crate) may_start: Signal<In, Bit>,
-    pub(crate) entry: Wide<In>,
-    pub(crate) is_end: Signal<In, Bit>,
+    let may_start: In;
+    let entry: In<{ widths.index }>;
+    let is_end: In;
     /// The instruction ahead is the last one.
-    pub(crate) next_is_end: Signal<In, Bit>,
+    let next_is_end: In;
     /// Of the instruction ahead.
-    pub(crate) next_delay: Wide<In>,
+    let next_delay: In<time>;
     /// Less one.
-    pub(crate) interval: Wide<In>,
+    let interval: In<interval>;
     /// This beat would be the last one of its instruction; so would the one after a beat, and the one after a load.
-    pub(crate) wrap: Signal<In, Bit>,
-    pub(crate) wrap_stepped: Signal<In, Bit>,
-    pub(crate) wrap_loaded: Signal<In, Bit>,
+    let wrap: In;
+    let (wrap_stepped, wrap_loaded): In;
     /// No beat now.
-    pub(crate) hold: Signal<In, Bit>,
+    let hold: In;
     /// The instruction `read_index` is fetched; it is ahead from the next cycle on.
-    pub(crate) read: Signal<Out, Bit>,
-    pub(crate) read_index: Wide<Out>,
+    let read: Out;
+    let read_index: Out<{ widths.index }>;
     /// The instruction ahead becomes current.
-    pub(crate) load: Signal<Out, Bit>,
-    pub(crate) issue: Signal<Out, Bit>,
+    let load: Out;
+    let issue: Out;
     /// The next beat is the first one of its instruction.
-    pub(crate) fresh: Signal<Out, Bit>,
-    pub(crate) busy: Signal<Out, Bit>,
-    running: Flag,
-    first_beat: Flag,
+    let fresh: Out;
+    let busy: Out;
+    let (running, first_beat): Flag;
     /// Number of the instruction after the one ahead.
-    after: Register,
-    countdown: Register,
+    let after: Register<{ widths.index }>;
+    let countdown: Register<time>;
     /// The countdown is 0.
-    due: Flag,
+    let due: Flag;
     /// The stream is running, and its countdown is 0.
-    going: Flag,
+    let going: Flag;
     /// The same, with the last beat of an instruction that is not the last one.
-    passes: Flag,
+    let passes: Flag;
     /// The stream is running, and its instruction is not the last one.
-    goes_on: Flag,
+    let goes_on: Flag;
     /// The interval at the width of a delay.
-    pause: Widen,
+    let pause = Widen(interval, time);
     /// What `running` and `due` are going to be.
-    runs_on: Signal<Local, Bit>,
-    comes_due: Signal<Local, Bit>,
+    let (runs_on, comes_due): Local;
     /// What `wrap` and `is_end` are going to be.
-    will_wrap: Signal<Local, Bit>,
-    will_end: Signal<Local, Bit>,
+    let (will_wrap, will_end): Local;
     /// What `goes_on` is going to be.
-    follows: Signal<Local, Bit>,
+    let follows: Local;
     /// What comes next is the entry.
-    at_end: Signal<Local, Bit>,
-    zero: Number,
-    one: Number,
-    next_one: Number,
-}
+    let at_end: Local;
+    let (zero, one): Const<time> = (0, 1);
+    let next_one: Const<{ widths.index }> = 1;
 
-impl Pacer {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (time, interval) = (widths.alu.field("delay").bits, widths.alu.field("interval").bits);
-        Pacer {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            start: Signal::default(),
-            may_start: Signal::default(),
-            entry: Wide::new(widths.index),
-            is_end: Signal::default(),
-            next_is_end: Signal::default(),
-            next_delay: Wide::new(time),
-            interval: Wide::new(interval),
-            wrap: Signal::default(),
-            wrap_stepped: Signal::default(),
-            wrap_loaded: Signal::default(),
-            hold: Signal::default(),
-            read: Signal::default(),
-            read_index: Wide::new(widths.index),
-            load: Signal::default(),
-            issue: Signal::default(),
-            fresh: Signal::default(),
-            busy: Signal::default(),
-            running: Flag::new(),
-            first_beat: Flag::new(),
-            after: Register::new(widths.index),
-            countdown: Register::new(time),
-            due: Flag::new(),
-            going: Flag::new(),
-            passes: Flag::new(),
-            goes_on: Flag::new(),
-            pause: Widen::new(interval, time),
-            runs_on: Signal::default(),
-            comes_due: Signal::default(),
-            will_wrap: Signal::default(),
-            will_end: Signal::default(),
-            follows: Signal::default(),
-            at_end: Signal::default(),
-            zero: Number::new(0, time),
-            one: Number::new(1, time),
-            next_one: Number::new(1, widths.index),
-        }
+    pause.narrow = interval;
+    busy = running;
+    fresh = first_beat;
+
+    issue = going && !hold;
+    load = start || (passes && !hold);
+
+    keep!(countdown);
+    comes_due = countdown >> 1 == zero;
+    will_wrap = wrap;
+    will_end = is_end;
+    if issue {
+        will_wrap = wrap_stepped;
+        countdown = pause.wide;
+        comes_due = pause.wide == zero;
+    } else if !due {
+        countdown = countdown - one;
+    }
+    if load {
+        will_wrap = wrap_loaded;
+        will_end = next_is_end;
+        countdown = next_delay;
+        comes_due = next_delay == zero;
+    }
+    if issue {
+        first_beat = wrap;
+    }
+    runs_on = running && !(issue && wrap && is_end);
+    if start {
+        first_beat = true;
+        runs_on = true;
+    }
+    running = runs_on;
+    due = comes_due;
+    going = runs_on && comes_due;
+    follows = runs_on && !will_end;
+    goes_on = follows;
+    passes = follows && comes_due && will_wrap;
+
+    at_end = !goes_on && !may_start;
+    read = load || at_end;
+    read_index = after;
+    if next_is_end || at_end {
+        read_index = entry;
+    }
+    if read {
+        after = read_index + next_one;
     }
 }
 
-impl Logic for Pacer {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("pacer: when the beats of a stream are issued, and which instruction is current.");
-        clock!(self, clock, running, first_beat, after, countdown, due, going, passes, goes_on);
-        self.running.reset.next = self.reset.val();
-        self.first_beat.reset.next = self.reset.val();
-        self.due.reset.next = self.reset.val();
-        self.going.reset.next = self.reset.val();
-        self.passes.reset.next = self.reset.val();
-        self.goes_on.reset.next = self.reset.val();
-        self.pause.narrow.next = self.interval.val();
-        self.busy.next = self.running.q.val();
-        self.fresh.next = self.first_beat.q.val();
-
-        self.issue.next = self.going.q.val() && !self.hold.val();
-        self.load.next = self.start.val() || (self.passes.q.val() && !self.hold.val());
-
-        self.countdown.d.next = self.countdown.q.val();
-        self.comes_due.next = self.countdown.q.val() >> 1 == self.zero.val();
-        self.will_wrap.next = self.wrap.val();
-        self.will_end.next = self.is_end.val();
-        if self.issue.val() {
-            self.will_wrap.next = self.wrap_stepped.val();
-            self.countdown.d.next = self.pause.wide.val();
-            self.comes_due.next = self.pause.wide.val() == self.zero.val();
-        } else if !self.due.q.val() {
-            self.countdown.d.next = self.countdown.q.val() - self.one.val();
-        }
-        if self.load.val() {
-            self.will_wrap.next = self.wrap_loaded.val();
-            self.will_end.next = self.next_is_end.val();
-            self.countdown.d.next = self.next_delay.val();
-            self.comes_due.next = self.next_delay.val() == self.zero.val();
-        }
-        self.first_beat.d.next = self.first_beat.q.val();
-        if self.issue.val() {
-            self.first_beat.d.next = self.wrap.val();
-        }
-        self.runs_on.next = self.running.q.val() && !(self.issue.val() && self.wrap.val() && self.is_end.val());
-        if self.start.val() {
-            self.first_beat.d.next = true;
-            self.runs_on.next = true;
-        }
-        self.running.d.next = self.runs_on.val();
-        self.due.d.next = self.comes_due.val();
-        self.going.d.next = self.runs_on.val() && self.comes_due.val();
-        self.follows.next = self.runs_on.val() && !self.will_end.val();
-        self.goes_on.d.next = self.follows.val();
-        self.passes.d.next = self.follows.val() && self.comes_due.val() && self.will_wrap.val();
-
-        self.at_end.next = !self.goes_on.q.val() && !self.may_start.val();
-        self.read.next = self.load.val() || self.at_end.val();
-        self.read_index.next = self.after.q.val();
-        if self.next_is_end.val() || self.at_end.val() {
-            self.read_index.next = self.entry.val();
-        }
-        self.after.d.next = self.after.q.val();
-        if self.read.val() {
-            self.after.d.next = self.read_index.val() + self.next_one.val();
-        }
-    }
-}
-
+/// Address of each beat, by adding the delta of the loop level that advances.
+///
 /// `base + sum(stride * counter)` with one adder: the microcode holds what each level's advance adds.
-#[derive(LogicBlock)]
-pub(crate) struct AddressGenerator {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) advance: Advance<In>,
-    pub(crate) base: Wide<In>,
-    pub(crate) delta0: Wide<In>,
-    pub(crate) delta1: Wide<In>,
-    pub(crate) delta2: Wide<In>,
-    pub(crate) delta3: Wide<In>,
-    pub(crate) address: Wide<Out>,
-    delta: Wide<Local>,
-    held: Register,
-}
+#[block(clock)]
+pub(crate) fn AddressGenerator(bits: u32) {
+    let advance: In<Advance> = |_| 1;
+    let (base, delta0, delta1, delta2, delta3): In<bits>;
+    let address: Out<bits>;
+    let delta: Local<bits>;
+    let held: Register<bits>;
 
-impl AddressGenerator {
-    pub(crate) fn new(bits: u32) -> Self {
-        AddressGenerator {
-            clock: Signal::default(),
-            advance: Advance::new(&|_| 1),
-            base: Wide::new(bits),
-            delta0: Wide::new(bits),
-            delta1: Wide::new(bits),
-            delta2: Wide::new(bits),
-            delta3: Wide::new(bits),
-            address: Wide::new(bits),
-            delta: Wide::new(bits),
-            held: Register::new(bits),
-        }
+    address = held;
+    if advance.fresh {
+        address = base;
     }
-}
-
-impl Logic for AddressGenerator {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("address_generator: address of each beat, by adding the delta of the loop level that advances.");
-        clock!(self, clock, held);
-        self.address.next = self.held.q.val();
-        if self.advance.fresh.val() {
-            self.address.next = self.base.val();
-        }
-        self.delta.next = self.delta3.val();
-        if self.advance.level2.val() {
-            self.delta.next = self.delta2.val();
-        }
-        if self.advance.level1.val() {
-            self.delta.next = self.delta1.val();
-        }
-        if self.advance.level0.val() {
-            self.delta.next = self.delta0.val();
-        }
-        self.held.d.next = self.held.q.val();
-        if self.advance.step.val() {
-            self.held.d.next = self.address.val() + self.delta.val();
-        }
+    delta = delta3;
+    if advance.level2 {
+        delta = delta2;
+    }
+    if advance.level1 {
+        delta = delta1;
+    }
+    if advance.level0 {
+        delta = delta0;
+    }
+    if advance.step {
+        held = address + delta;
     }
 }
 
@@ -307,13 +212,10 @@ impl Logic for BankAddress {
 macro_rules! wire_program {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            microcode.clock = clock;
             microcode.write = program_write;
             microcode.write_index = program_index;
             microcode.write_chunk = program_chunk;
             microcode.write_data = program_data;
-            work.clock = clock;
-            work.reset = reset;
             work.d = microcode.fields;
         );
     };
@@ -326,8 +228,6 @@ macro_rules! wire_pacer {
             microcode.read = pacer.read;
             microcode.read_index = pacer.read_index;
             microcode.load = pacer.load;
-            pacer.clock = clock;
-            pacer.reset = stop;
             pacer.start = start;
             pacer.may_start = may_start;
             pacer.entry = entry;
@@ -347,8 +247,6 @@ macro_rules! wire_loops {
     ($self:ident, $wiring:ident, $loading:ident) => {
         crate::control::stream::wire_loops!(of $self, $wiring, $loading);
         crate::rtl::wiring::wires!($self, $wiring;
-            counters.clock = clock;
-            counters.reset = reset;
             places.loops = loops.counters;
             counters.d = places.counters;
         );
@@ -360,7 +258,6 @@ macro_rules! wire_loops {
     };
     (of $self:ident, $wiring:ident, $loading:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            loops.clock = clock;
             loops.load = $loading.load;
             loops.count0 = microcode.pacing.count0;
             loops.next_count0 = microcode.ahead.count0;
@@ -370,15 +267,11 @@ macro_rules! wire_loops {
             loops.next_count2 = microcode.ahead.count2;
             loops.count3 = microcode.pacing.count3;
             loops.next_count3 = microcode.ahead.count3;
-            ends.clock = clock;
-            ends.reset = reset;
             ends.d = loops.ends;
         );
     };
     (advance $self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            advance.clock = clock;
-            advance.reset = reset;
             advance.d = loops.advance;
         );
     };
@@ -388,7 +281,6 @@ macro_rules! wire_loops {
 macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            destination.clock = clock;
             destination.advance = advance.q;
             destination.base = work.q.destination_base;
             destination.delta0 = work.q.destination_delta0;
@@ -403,7 +295,6 @@ macro_rules! wire_destination {
 macro_rules! wire_reads {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            data.clock = clock;
             data.advance = advance.q;
             data.base = work.q.data_base;
             data.delta0 = work.q.data_delta0;
@@ -412,14 +303,12 @@ macro_rules! wire_reads {
             data.delta3 = work.q.data_delta3;
             data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
-            t0.clock = clock;
             t0.advance = advance.q;
             t0.base = work.q.t0_base;
             t0.delta0 = work.q.t0_delta0;
             t0.delta1 = work.q.t0_delta1;
             t0.delta2 = work.q.t0_delta2;
             t0.delta3 = work.q.t0_delta3;
-            t1.clock = clock;
             t1.advance = advance.q;
             t1.base = work.q.t1_base;
             t1.delta0 = work.q.t1_delta0;

@@ -5,319 +5,144 @@
 
 use crate::beats::{CHUNK_BITS, TileFlags, Widths};
 use crate::control::registers::Setting;
-use crate::rtl::register::{Flag, Register};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::comment;
 use arch::registers::ADDRESS_BITS;
+use blocks::block;
 use rust_hdl::prelude::*;
 
+/// How many tiles a batch has, or when one ends.
+///
 /// A register that only batches in tiles have: how many there are, or when one ends.
-#[derive(LogicBlock)]
-pub(crate) struct TileRegister {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) address: Wide<In>,
-    pub(crate) data: Wide<In>,
-    pub(crate) value: Wide<Out>,
-    held: Setting,
-    at: Number,
-    zero: Number,
-}
+#[block(clock, reset)]
+pub(crate) fn TileRegister(number: u32, widths: &Widths) {
+    let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(number));
+    let write: In;
+    let address: In<ADDRESS_BITS>;
+    let data: In<CHUNK_BITS>;
+    let value: Out<CHUNK_BITS>;
+    let held: State<Setting> = Setting::new(fixed);
+    let at: Const<ADDRESS_BITS> = number;
+    let zero: Const<CHUNK_BITS> = 0;
 
-impl TileRegister {
-    pub(crate) fn new(number: u32, widths: &Widths) -> Self {
-        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(number));
-        TileRegister {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            write: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            data: Wide::new(CHUNK_BITS),
-            value: Wide::new(CHUNK_BITS),
-            held: Setting::new(fixed),
-            at: Number::new(number, ADDRESS_BITS),
-            zero: Number::new(0, CHUNK_BITS),
-        }
+    value = held;
+    if write && address == at {
+        held = data;
     }
-}
-
-impl Logic for TileRegister {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("tile_register: how many tiles a batch has, or when one ends.");
-        clock!(self, clock, held);
-        self.value.next = self.held.q.val();
-        self.held.d.next = self.held.q.val();
-        if self.write.val() && self.address.val() == self.at.val() {
-            self.held.d.next = self.data.val();
-        }
-        if self.reset.val() {
-            self.held.d.next = self.zero.val();
-        }
+    if reset {
+        held = zero;
     }
 }
 
 /// Which tile of its batch a step is.
-#[derive(LogicBlock)]
-pub(crate) struct TileCounter {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+#[block(clock, reset)]
+pub(crate) fn TileCounter() {
     /// A run begins, and with it a batch.
-    pub(crate) started: Signal<In, Bit>,
+    let started: In;
     /// A step ends.
-    pub(crate) stepped: Signal<In, Bit>,
+    let stepped: In;
     /// Tiles of a batch.
-    pub(crate) tiles: Wide<In>,
-    pub(crate) flags: TileFlags<Out>,
-    left: Register,
-    first: Flag,
-    last: Flag,
-    begins: Signal<Local, Bit>,
-    one: Number,
-    two: Number,
-}
+    let tiles: In<CHUNK_BITS>;
+    let flags: Out<TileFlags> = |_| 1;
+    let left: Register<CHUNK_BITS>;
+    let (first, last): Flag;
+    let begins: Local;
+    let (one, two): Const<CHUNK_BITS> = (1, 2);
 
-impl TileCounter {
-    pub(crate) fn new() -> Self {
-        TileCounter {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            started: Signal::default(),
-            stepped: Signal::default(),
-            tiles: Wide::new(CHUNK_BITS),
-            flags: TileFlags::new(&|_| 1),
-            left: Register::new(CHUNK_BITS),
-            first: Flag::new(),
-            last: Flag::new(),
-            begins: Signal::default(),
-            one: Number::new(1, CHUNK_BITS),
-            two: Number::new(2, CHUNK_BITS),
-        }
+    flags.first = first;
+    flags.last = last;
+    begins = started || (stepped && last);
+    if stepped {
+        left = left - one;
+        first = false;
+        last = left == two;
+    }
+    if begins {
+        left = tiles;
+        first = true;
+        last = tiles < two;
     }
 }
 
-impl Logic for TileCounter {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("tile_counter: which tile of its batch a step is.");
-        clock!(self, clock, left, first, last);
-        self.first.reset.next = self.reset.val();
-        self.last.reset.next = self.reset.val();
-        self.flags.first.next = self.first.q.val();
-        self.flags.last.next = self.last.q.val();
-        self.begins.next = self.started.val() || (self.stepped.val() && self.last.q.val());
-        self.left.d.next = self.left.q.val();
-        self.first.d.next = self.first.q.val();
-        self.last.d.next = self.last.q.val();
-        if self.stepped.val() {
-            self.left.d.next = self.left.q.val() - self.one.val();
-            self.first.d.next = false;
-            self.last.d.next = self.left.q.val() == self.two.val();
-        }
-        if self.begins.val() {
-            self.left.d.next = self.tiles.val();
-            self.first.d.next = true;
-            self.last.d.next = self.tiles.val() < self.two.val();
-        }
-    }
-}
-
+/// A tile that is not the last one ends before what counts in the last one only.
+///
 /// Where a tile ends that is not the last one of its batch, if that is before the end of the step: the streams stop, and all is as at the
 /// end of a step.
-#[derive(LogicBlock)]
-pub(crate) struct EarlyEnd {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+#[block(clock, reset)]
+pub(crate) fn EarlyEnd() {
     /// A step is computed.
-    pub(crate) stepping: Signal<In, Bit>,
+    let stepping: In;
     /// For so many cycles more.
-    pub(crate) time_left: Wide<In>,
+    let time_left: In<CHUNK_BITS>;
     /// Those are none.
-    pub(crate) no_time_left: Signal<In, Bit>,
+    let no_time_left: In;
     /// The step is the last tile of its batch.
-    pub(crate) last: Signal<In, Bit>,
+    let last: In;
     /// How many are left when the tile ends, and three more.
-    pub(crate) tile_end: Wide<In>,
+    let tile_end: In<CHUNK_BITS>;
     /// Streams are idle from the next cycle on: the tile ends in two cycles, or there is a reset.
-    pub(crate) stop: Signal<Out, Bit>,
+    let stop: Out;
     /// It ends in the next cycle.
-    pub(crate) tile_ends_next: Signal<Out, Bit>,
+    let tile_ends_next: Out;
     /// It ends in this one.
-    pub(crate) tile_ends: Signal<Out, Bit>,
-    in_two: Flag,
-    in_one: Flag,
-    now: Flag,
+    let tile_ends: Out;
+    let (in_two, in_one, now): Flag;
+
+    in_two = stepping && !last && !no_time_left && time_left == tile_end;
+    in_one = in_two;
+    now = in_one;
+    stop = reset || in_two;
+    tile_ends_next = in_one;
+    tile_ends = now;
 }
 
-impl EarlyEnd {
-    pub(crate) fn new() -> Self {
-        EarlyEnd {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            stepping: Signal::default(),
-            time_left: Wide::new(CHUNK_BITS),
-            no_time_left: Signal::default(),
-            last: Signal::default(),
-            tile_end: Wide::new(CHUNK_BITS),
-            stop: Signal::default(),
-            tile_ends_next: Signal::default(),
-            tile_ends: Signal::default(),
-            in_two: Flag::new(),
-            in_one: Flag::new(),
-            now: Flag::new(),
-        }
-    }
-}
-
-impl Logic for EarlyEnd {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("early_end: a tile that is not the last one ends before what counts in the last one only.");
-        clock!(self, clock, in_two, in_one, now);
-        self.in_two.reset.next = self.reset.val();
-        self.in_one.reset.next = self.reset.val();
-        self.now.reset.next = self.reset.val();
-        self.in_two.d.next = self.stepping.val()
-            && !self.last.val()
-            && !self.no_time_left.val()
-            && self.time_left.val() == self.tile_end.val();
-        self.in_one.d.next = self.in_two.q.val();
-        self.now.d.next = self.in_one.q.val();
-        self.stop.next = self.reset.val() || self.in_two.q.val();
-        self.tile_ends_next.next = self.in_one.q.val();
-        self.tile_ends.next = self.now.q.val();
-    }
-}
-
+/// The first step of a run that goes on with a batch is no first tile.
+///
 /// A run that goes on with a batch has no first tile before the batch after it. Only grids that hand out sums have such runs.
-#[derive(LogicBlock)]
-pub(crate) struct BatchGoesOn {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) started: Signal<In, Bit>,
+#[block(clock, reset)]
+pub(crate) fn BatchGoesOn() {
+    let started: In;
     /// With the start.
-    pub(crate) asked: Signal<In, Bit>,
-    pub(crate) stepped: Signal<In, Bit>,
-    pub(crate) flags: TileFlags<In>,
-    pub(crate) given: TileFlags<Out>,
-    on: Flag,
-}
+    let asked: In;
+    let stepped: In;
+    let flags: In<TileFlags> = |_| 1;
+    let given: Out<TileFlags> = |_| 1;
+    let on: Flag;
 
-impl BatchGoesOn {
-    pub(crate) fn new() -> Self {
-        BatchGoesOn {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            started: Signal::default(),
-            asked: Signal::default(),
-            stepped: Signal::default(),
-            flags: TileFlags::new(&|_| 1),
-            given: TileFlags::new(&|_| 1),
-            on: Flag::new(),
-        }
+    given.first = flags.first && !on;
+    given.last = flags.last;
+    on = on && !stepped;
+    if started {
+        on = asked;
     }
 }
 
-impl Logic for BatchGoesOn {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("batch_goes_on: the first step of a run that goes on with a batch is no first tile.");
-        clock!(self, clock, on);
-        self.on.reset.next = self.reset.val();
-        self.given.first.next = self.flags.first.val() && !self.on.q.val();
-        self.given.last.next = self.flags.last.val();
-        self.on.d.next = self.on.q.val() && !self.stepped.val();
-        if self.started.val() {
-            self.on.d.next = self.asked.val();
-        }
-    }
-}
-
-/// What a beat of the alu stream does in this tile.
-#[derive(LogicBlock)]
-pub(crate) struct TileGate {
-    pub(crate) flags: TileFlags<In>,
-    pub(crate) late: Signal<In, Bit>,
-    pub(crate) park: Signal<In, Bit>,
-    pub(crate) write_model: Signal<In, Bit>,
-    pub(crate) write_t0: Signal<In, Bit>,
-    pub(crate) write_t1: Signal<In, Bit>,
-    pub(crate) give_model: Signal<Out, Bit>,
-    pub(crate) give_t0: Signal<Out, Bit>,
-    pub(crate) give_t1: Signal<Out, Bit>,
+/// A sum over a batch goes on from tile to tile; what is made of it is written in the last one.
+#[block]
+pub(crate) fn TileGate() {
+    let flags: In<TileFlags> = |_| 1;
+    let (late, park, write_model, write_t0, write_t1): In;
+    let (give_model, give_t0, give_t1): Out;
     /// The sum starts where the tile before left it.
-    pub(crate) resume: Signal<Out, Bit>,
+    let resume: Out;
     /// The next tile goes on with it.
-    pub(crate) keep: Signal<Out, Bit>,
-    counts: Signal<Local, Bit>,
+    let keep: Out;
+    let counts: Local;
+
+    counts = flags.last || !(late || park);
+    give_model = write_model && counts;
+    give_t0 = write_t0 && counts;
+    give_t1 = write_t1 && counts;
+    resume = park && !flags.first;
+    keep = park && !flags.last;
 }
 
-impl TileGate {
-    pub(crate) fn new() -> Self {
-        TileGate {
-            flags: TileFlags::new(&|_| 1),
-            late: Signal::default(),
-            park: Signal::default(),
-            write_model: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            give_model: Signal::default(),
-            give_t0: Signal::default(),
-            give_t1: Signal::default(),
-            resume: Signal::default(),
-            keep: Signal::default(),
-            counts: Signal::default(),
-        }
-    }
-}
+/// A bus carries a sum over a batch in its last tile only.
+#[block]
+pub(crate) fn LateGate() {
+    let (last, late, write_t0, write_t1): In;
+    let (give_t0, give_t1): Out;
 
-impl Logic for TileGate {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!(
-            "tile_gate: a sum over a batch goes on from tile to tile; what is made of it is written in the last one."
-        );
-        self.counts.next = self.flags.last.val() || !(self.late.val() || self.park.val());
-        self.give_model.next = self.write_model.val() && self.counts.val();
-        self.give_t0.next = self.write_t0.val() && self.counts.val();
-        self.give_t1.next = self.write_t1.val() && self.counts.val();
-        self.resume.next = self.park.val() && !self.flags.first.val();
-        self.keep.next = self.park.val() && !self.flags.last.val();
-    }
-}
-
-/// What a beat of the move stream does in this tile.
-#[derive(LogicBlock)]
-pub(crate) struct LateGate {
-    pub(crate) last: Signal<In, Bit>,
-    pub(crate) late: Signal<In, Bit>,
-    pub(crate) write_t0: Signal<In, Bit>,
-    pub(crate) write_t1: Signal<In, Bit>,
-    pub(crate) give_t0: Signal<Out, Bit>,
-    pub(crate) give_t1: Signal<Out, Bit>,
-}
-
-impl LateGate {
-    pub(crate) fn new() -> Self {
-        LateGate {
-            last: Signal::default(),
-            late: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            give_t0: Signal::default(),
-            give_t1: Signal::default(),
-        }
-    }
-}
-
-impl Logic for LateGate {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("late_gate: a bus carries a sum over a batch in its last tile only.");
-        self.give_t0.next = self.write_t0.val() && (self.last.val() || !self.late.val());
-        self.give_t1.next = self.write_t1.val() && (self.last.val() || !self.late.val());
-    }
+    give_t0 = write_t0 && (last || !late);
+    give_t1 = write_t1 && (last || !late);
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!     gradient pad ──▶ leaving_sum ──▶ accumulator ──▶ trees ──▶ part_select ──▶ output
 //!     input ──▶ lanes ──▶ joined_parts ──▶ sum_port ──▶ gradient pad
 
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::comment;
+use crate::rtl::signal::Wide;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// A sum that leaves does so in the PE that the mask admits; the trees add up what the others show, which is nothing.
@@ -112,183 +112,87 @@ assign joined = {{word[{top}:0], earlier}};{unused}",
     }
 }
 
+/// What is written into a gradient pad: a parked sum, or one that has come back.
+///
 /// What is written into a gradient pad: a sum that is parked, or one that has come back.
-#[derive(LogicBlock)]
-pub(crate) struct SumPort {
-    pub(crate) park: Signal<In, Bit>,
-    pub(crate) park_address: Wide<In>,
-    pub(crate) sum: Wide<In>,
-    pub(crate) whole: Signal<In, Bit>,
-    pub(crate) whole_address: Wide<In>,
-    pub(crate) admitted: Signal<In, Bit>,
-    pub(crate) joined: Wide<In>,
-    pub(crate) write: Signal<Out, Bit>,
-    pub(crate) address: Wide<Out>,
-    pub(crate) data: Wide<Out>,
-}
+#[block]
+pub(crate) fn SumPort(address: u32, accumulator: u32) {
+    let park: In;
+    let park_address: In<address>;
+    let sum: In<accumulator, signed>;
+    let whole: In;
+    let whole_address: In<address>;
+    let admitted: In;
+    let joined: In<accumulator, signed>;
+    let write: Out;
+    let address: Out<address>;
+    let data: Out<accumulator, signed>;
 
-impl SumPort {
-    pub(crate) fn new(address: u32, accumulator: u32) -> Self {
-        SumPort {
-            park: Signal::default(),
-            park_address: Wide::new(address),
-            sum: Wide::signed(accumulator),
-            whole: Signal::default(),
-            whole_address: Wide::new(address),
-            admitted: Signal::default(),
-            joined: Wide::signed(accumulator),
-            write: Signal::default(),
-            address: Wide::new(address),
-            data: Wide::signed(accumulator),
-        }
+    write = park || (whole && admitted);
+    address = park_address;
+    data = sum;
+    if whole {
+        address = whole_address;
+        data = joined;
     }
 }
 
-impl Logic for SumPort {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("sum_port: what is written into a gradient pad: a parked sum, or one that has come back.");
-        self.write.next = self.park.val() || (self.whole.val() && self.admitted.val());
-        self.address.next = self.park_address.val();
-        self.data.next = self.sum.val();
-        if self.whole.val() {
-            self.address.next = self.whole_address.val();
-            self.data.next = self.joined.val();
-        }
-    }
-}
-
+/// A beat that parks and emits sends the sum of its pad, which stays there.
+///
 /// Which beat of the alu stream sends a sum: one that parks and emits. It leaves the pad as it is.
-#[derive(LogicBlock)]
-pub(crate) struct SumGate {
-    pub(crate) emits: Signal<In, Bit>,
-    pub(crate) park: Signal<In, Bit>,
-    pub(crate) resume: Signal<In, Bit>,
-    pub(crate) keep: Signal<In, Bit>,
-    pub(crate) leaves: Signal<Out, Bit>,
-    pub(crate) give_resume: Signal<Out, Bit>,
-    pub(crate) give_keep: Signal<Out, Bit>,
+#[block]
+pub(crate) fn SumGate() {
+    let (emits, park, resume, keep): In;
+    let (leaves, give_resume, give_keep): Out;
+
+    leaves = emits && park;
+    give_resume = resume || (emits && park);
+    give_keep = keep && !emits;
 }
 
-impl SumGate {
-    pub(crate) fn new() -> Self {
-        SumGate {
-            emits: Signal::default(),
-            park: Signal::default(),
-            resume: Signal::default(),
-            keep: Signal::default(),
-            leaves: Signal::default(),
-            give_resume: Signal::default(),
-            give_keep: Signal::default(),
-        }
-    }
-}
-
-impl Logic for SumGate {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("sum_gate: a beat that parks and emits sends the sum of its pad, which stays there.");
-        self.leaves.next = self.emits.val() && self.park.val();
-        self.give_resume.next = self.resume.val() || (self.emits.val() && self.park.val());
-        self.give_keep.next = self.keep.val() && !self.emits.val();
-    }
-}
-
-/// What a transfer is: words of a pad, or parts of sums.
-#[derive(LogicBlock)]
-pub(crate) struct PartDecode {
-    pub(crate) transfer: Signal<In, Bit>,
-    pub(crate) gradient: Signal<In, Bit>,
+/// Whether a transfer brings words of a pad or parts of sums.
+#[block]
+pub(crate) fn PartDecode() {
+    let (transfer, gradient): In;
     /// The innermost loop is at its last iteration.
-    pub(crate) last: Signal<In, Bit>,
-    pub(crate) write_model: Signal<In, Bit>,
-    pub(crate) write_data: Signal<In, Bit>,
-    pub(crate) give_model: Signal<Out, Bit>,
-    pub(crate) give_data: Signal<Out, Bit>,
-    pub(crate) part: Signal<Out, Bit>,
-    pub(crate) whole: Signal<Out, Bit>,
+    let last: In;
+    let (write_model, write_data): In;
+    let (give_model, give_data, part, whole): Out;
+
+    give_model = write_model && !gradient;
+    give_data = write_data && !gradient;
+    part = transfer && gradient;
+    whole = transfer && gradient && last;
 }
 
-impl PartDecode {
-    pub(crate) fn new() -> Self {
-        PartDecode {
-            transfer: Signal::default(),
-            gradient: Signal::default(),
-            last: Signal::default(),
-            write_model: Signal::default(),
-            write_data: Signal::default(),
-            give_model: Signal::default(),
-            give_data: Signal::default(),
-            part: Signal::default(),
-            whole: Signal::default(),
-        }
-    }
-}
-
-impl Logic for PartDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("part_decode: whether a transfer brings words of a pad or parts of sums.");
-        self.give_model.next = self.write_model.val() && !self.gradient.val();
-        self.give_data.next = self.write_data.val() && !self.gradient.val();
-        self.part.next = self.transfer.val() && self.gradient.val();
-        self.whole.next = self.transfer.val() && self.gradient.val() && self.last.val();
-    }
-}
-
+/// Which part of a sum leaves next.
+///
 /// Which part of a sum the output takes: of the words of sums one after the other, of all others the low one.
-#[derive(LogicBlock)]
-pub(crate) struct PartCounter {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+#[block(clock, reset)]
+pub(crate) fn PartCounter(parts: u32) {
+    let bits = part_bits(parts);
     /// A word of a sum is there.
-    pub(crate) shown: Signal<In, Bit>,
-    pub(crate) part: Wide<Out>,
-    count: crate::rtl::register::Register,
-    zero: Number,
-    one: Number,
-    last: Number,
-}
+    let shown: In;
+    let part: Out<bits>;
+    let count: Register<bits>;
+    let (zero, one, last): Const<bits> = (0, 1, parts - 1);
 
-impl PartCounter {
-    pub(crate) fn new(parts: u32) -> Self {
-        let bits = part_bits(parts);
-        PartCounter {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            shown: Signal::default(),
-            part: Wide::new(bits),
-            count: crate::rtl::register::Register::new(bits),
-            zero: Number::new(0, bits),
-            one: Number::new(1, bits),
-            last: Number::new(parts - 1, bits),
+    part = zero;
+    if shown {
+        part = count;
+        count = count + one;
+        if count == last {
+            count = zero;
         }
+    }
+    if reset {
+        count = zero;
     }
 }
 
 /// Bits of the number of a part.
 fn part_bits(parts: u32) -> u32 {
     arch::number::ceil_log2(u64::from(parts)).max(1)
-}
-
-impl Logic for PartCounter {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("part_counter: which part of a sum leaves next.");
-        clock!(self, clock, count);
-        self.part.next = self.zero.val();
-        self.count.d.next = self.count.q.val();
-        if self.shown.val() {
-            self.part.next = self.count.q.val();
-            self.count.d.next = self.count.q.val() + self.one.val();
-            if self.count.q.val() == self.last.val() {
-                self.count.d.next = self.zero.val();
-            }
-        }
-        if self.reset.val() {
-            self.count.d.next = self.zero.val();
-        }
-    }
 }
 
 /// The part of a sum with this number.

@@ -7,283 +7,169 @@
 //! Rows and columns are numbered out here, so that all PEs and all PUs are the same module.
 
 use crate::beats::{LoopCounters, LoopEnds, MaskBeat, Widths};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::signal::Wide;
+use blocks::block;
 use rust_hdl::prelude::*;
 
+/// Whether the loop level named by microcode is at its first and at its last iteration; no level: both.
+///
 /// Whether the loop level that microcode names is at its first and last iteration; no level: always both.
-#[derive(LogicBlock)]
-pub(crate) struct LevelBounds {
-    pub(crate) level: Wide<In>,
-    pub(crate) loops: LoopEnds<In>,
-    pub(crate) first: Signal<Out, Bit>,
-    pub(crate) last: Signal<Out, Bit>,
-    level0: Number,
-    level1: Number,
-    level2: Number,
-    level3: Number,
-}
+#[block]
+pub(crate) fn LevelBounds(widths: &Widths) {
+    let bits = widths.alu.field("row_level").bits;
+    let level: In<bits>;
+    let loops: In<LoopEnds> = |name| widths.beat(name);
+    let (first, last): Out;
+    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
 
-impl LevelBounds {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let bits = widths.alu.field("row_level").bits;
-        LevelBounds {
-            level: Wide::new(bits),
-            loops: LoopEnds::new(&|name| widths.beat(name)),
-            first: Signal::default(),
-            last: Signal::default(),
-            level0: Number::new(0, bits),
-            level1: Number::new(1, bits),
-            level2: Number::new(2, bits),
-            level3: Number::new(3, bits),
-        }
+    first = true;
+    last = true;
+    if level == level0 {
+        first = loops.first0;
+        last = loops.last0;
+    }
+    if level == level1 {
+        first = loops.first1;
+        last = loops.last1;
+    }
+    if level == level2 {
+        first = loops.first2;
+        last = loops.last2;
+    }
+    if level == level3 {
+        first = loops.first3;
+        last = loops.last3;
     }
 }
 
-impl Logic for LevelBounds {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!(
-            "level_bounds: whether the loop level named by microcode is at its first and at its last iteration; no level: both."
-        );
-        self.first.next = true;
-        self.last.next = true;
-        if self.level.val() == self.level0.val() {
-            self.first.next = self.loops.first0.val();
-            self.last.next = self.loops.last0.val();
-        }
-        if self.level.val() == self.level1.val() {
-            self.first.next = self.loops.first1.val();
-            self.last.next = self.loops.last1.val();
-        }
-        if self.level.val() == self.level2.val() {
-            self.first.next = self.loops.first2.val();
-            self.last.next = self.loops.last2.val();
-        }
-        if self.level.val() == self.level3.val() {
-            self.first.next = self.loops.first3.val();
-            self.last.next = self.loops.last3.val();
-        }
+/// Counter of the loop level named by microcode; no level: no pick.
+#[block]
+pub(crate) fn LevelPick(widths: &Widths) {
+    let bits = widths.alu.field("row_level").bits;
+    let level: In<bits>;
+    let loops: In<LoopCounters> = |_| widths.place();
+    let picked: Out;
+    let counter: Out<{ widths.place() }>;
+    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
+    let zero: Const<{ widths.place() }> = 0;
+
+    picked = false;
+    counter = zero;
+    if level == level0 {
+        picked = true;
+        counter = loops.counter0;
+    }
+    if level == level1 {
+        picked = true;
+        counter = loops.counter1;
+    }
+    if level == level2 {
+        picked = true;
+        counter = loops.counter2;
+    }
+    if level == level3 {
+        picked = true;
+        counter = loops.counter3;
     }
 }
 
-/// Counter of the loop level that microcode names; no level: not picked.
-#[derive(LogicBlock)]
-pub(crate) struct LevelPick {
-    pub(crate) level: Wide<In>,
-    pub(crate) loops: LoopCounters<In>,
-    pub(crate) picked: Signal<Out, Bit>,
-    pub(crate) counter: Wide<Out>,
-    level0: Number,
-    level1: Number,
-    level2: Number,
-    level3: Number,
-    zero: Number,
-}
-
-impl LevelPick {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let bits = widths.alu.field("row_level").bits;
-        LevelPick {
-            level: Wide::new(bits),
-            loops: LoopCounters::new(&|_| widths.place()),
-            picked: Signal::default(),
-            counter: Wide::new(widths.place()),
-            level0: Number::new(0, bits),
-            level1: Number::new(1, bits),
-            level2: Number::new(2, bits),
-            level3: Number::new(3, bits),
-            zero: Number::new(0, widths.place()),
-        }
-    }
-}
-
-impl Logic for LevelPick {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("level_pick: counter of the loop level named by microcode; no level: no pick.");
-        self.picked.next = false;
-        self.counter.next = self.zero.val();
-        if self.level.val() == self.level0.val() {
-            self.picked.next = true;
-            self.counter.next = self.loops.counter0.val();
-        }
-        if self.level.val() == self.level1.val() {
-            self.picked.next = true;
-            self.counter.next = self.loops.counter1.val();
-        }
-        if self.level.val() == self.level2.val() {
-            self.picked.next = true;
-            self.counter.next = self.loops.counter2.val();
-        }
-        if self.level.val() == self.level3.val() {
-            self.picked.next = true;
-            self.counter.next = self.loops.counter3.val();
-        }
-    }
-}
-
+/// The bounds of a mask that hold in this beat; in flat mode the row's loop governs all four.
+///
 /// Bounds that hold in this beat: the instruction's in the first and last iteration of their loop, else the whole grid.
-#[derive(LogicBlock)]
-struct Bounds {
-    flat: Signal<In, Bit>,
-    row_low: Wide<In>,
-    column_low: Wide<In>,
-    row_high: Wide<In>,
-    column_high: Wide<In>,
-    row_first: Signal<In, Bit>,
-    row_last: Signal<In, Bit>,
-    column_first: Signal<In, Bit>,
-    column_last: Signal<In, Bit>,
-    low_row: Wide<Out>,
-    low_column: Wide<Out>,
-    high_row: Wide<Out>,
-    high_column: Wide<Out>,
-    no_rows: Number,
-    no_columns: Number,
-    all_rows: Number,
-    all_columns: Number,
-}
+#[block]
+fn Bounds(widths: &Widths) {
+    let rows = widths.beat("row_low");
+    let columns = widths.beat("column_low");
+    let flat: In;
+    let row_low: In<rows>;
+    let column_low: In<columns>;
+    let row_high: In<rows>;
+    let column_high: In<columns>;
+    let (row_first, row_last, column_first, column_last): In;
+    let low_row: Out<rows>;
+    let low_column: Out<columns>;
+    let high_row: Out<rows>;
+    let high_column: Out<columns>;
+    let no_rows: Const<rows> = 0;
+    let no_columns: Const<columns> = 0;
+    let all_rows: Const<rows> = widths.rows;
+    let all_columns: Const<columns> = widths.columns;
 
-impl Bounds {
-    fn new(widths: &Widths) -> Self {
-        let rows = widths.beat("row_low");
-        let columns = widths.beat("column_low");
-        Bounds {
-            flat: Signal::default(),
-            row_low: Wide::new(rows),
-            column_low: Wide::new(columns),
-            row_high: Wide::new(rows),
-            column_high: Wide::new(columns),
-            row_first: Signal::default(),
-            row_last: Signal::default(),
-            column_first: Signal::default(),
-            column_last: Signal::default(),
-            low_row: Wide::new(rows),
-            low_column: Wide::new(columns),
-            high_row: Wide::new(rows),
-            high_column: Wide::new(columns),
-            no_rows: Number::new(0, rows),
-            no_columns: Number::new(0, columns),
-            all_rows: Number::new(widths.rows, rows),
-            all_columns: Number::new(widths.columns, columns),
+    low_row = no_rows;
+    high_row = all_rows;
+    if row_first {
+        low_row = row_low;
+    }
+    if row_last {
+        high_row = row_high;
+    }
+    low_column = no_columns;
+    high_column = all_columns;
+    if flat {
+        high_column = no_columns;
+        if row_first {
+            low_column = column_low;
+        }
+        if row_last {
+            high_column = column_high;
+        }
+    } else {
+        if column_first {
+            low_column = column_low;
+        }
+        if column_last {
+            high_column = column_high;
         }
     }
 }
 
-impl Logic for Bounds {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("bounds: the bounds of a mask that hold in this beat; in flat mode the row's loop governs all four.");
-        self.low_row.next = self.no_rows.val();
-        self.high_row.next = self.all_rows.val();
-        if self.row_first.val() {
-            self.low_row.next = self.row_low.val();
-        }
-        if self.row_last.val() {
-            self.high_row.next = self.row_high.val();
-        }
-        self.low_column.next = self.no_columns.val();
-        self.high_column.next = self.all_columns.val();
-        if self.flat.val() {
-            self.high_column.next = self.no_columns.val();
-            if self.row_first.val() {
-                self.low_column.next = self.column_low.val();
-            }
-            if self.row_last.val() {
-                self.high_column.next = self.column_high.val();
-            }
-        } else {
-            if self.column_first.val() {
-                self.low_column.next = self.column_low.val();
-            }
-            if self.column_last.val() {
-                self.high_column.next = self.column_high.val();
-            }
-        }
-    }
-}
+/// Effective bounds and picks of a beat.
+#[block(wires)]
+pub(crate) fn MaskUnit(widths: &Widths) {
+    let field = |name: &str| widths.alu.field(name).bits;
+    let ends: In<LoopEnds> = |name| widths.beat(name);
+    let counters: In<LoopCounters> = |_| widths.place();
+    let flat: In;
+    let row_low: In<{ field("row_low") }>;
+    let column_low: In<{ field("column_low") }>;
+    let row_high: In<{ field("row_high") }>;
+    let column_high: In<{ field("column_high") }>;
+    let row_level: In<{ field("row_level") }>;
+    let column_level: In<{ field("column_level") }>;
+    let pick_row: In<{ field("pick_row") }>;
+    let pick_column: In<{ field("pick_column") }>;
+    let beat: Out<MaskBeat> = |name| widths.beat(name);
+    let (row, column) = LevelBounds(widths);
+    let (row_pick, column_pick) = LevelPick(widths);
+    let bounds = Bounds(widths);
 
-/// From the mask fields of an instruction to the mask of a beat.
-#[derive(LogicBlock)]
-pub(crate) struct MaskUnit {
-    pub(crate) ends: LoopEnds<In>,
-    pub(crate) counters: LoopCounters<In>,
-    pub(crate) flat: Signal<In, Bit>,
-    pub(crate) row_low: Wide<In>,
-    pub(crate) column_low: Wide<In>,
-    pub(crate) row_high: Wide<In>,
-    pub(crate) column_high: Wide<In>,
-    pub(crate) row_level: Wide<In>,
-    pub(crate) column_level: Wide<In>,
-    pub(crate) pick_row: Wide<In>,
-    pub(crate) pick_column: Wide<In>,
-    pub(crate) beat: MaskBeat<Out>,
-    row: LevelBounds,
-    column: LevelBounds,
-    row_pick: LevelPick,
-    column_pick: LevelPick,
-    bounds: Bounds,
-    _wiring: Wiring,
+    row.loops = ends;
+    row.level = row_level;
+    column.loops = ends;
+    column.level = column_level;
+    row_pick.loops = counters;
+    row_pick.level = pick_row;
+    column_pick.loops = counters;
+    column_pick.level = pick_column;
+    bounds.flat = flat;
+    bounds.row_low = row_low;
+    bounds.column_low = column_low;
+    bounds.row_high = row_high;
+    bounds.column_high = column_high;
+    bounds.row_first = row.first;
+    bounds.row_last = row.last;
+    bounds.column_first = column.first;
+    bounds.column_last = column.last;
+    beat.flat = flat;
+    beat.row_low = bounds.low_row;
+    beat.column_low = bounds.low_column;
+    beat.row_high = bounds.high_row;
+    beat.column_high = bounds.high_column;
+    beat.pick_row = row_pick.picked;
+    beat.picked_row = row_pick.counter;
+    beat.pick_column = column_pick.picked;
+    beat.picked_column = column_pick.counter;
 }
-
-impl MaskUnit {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let field = |name: &str| Wide::new(widths.alu.field(name).bits);
-        MaskUnit {
-            ends: LoopEnds::new(&|name| widths.beat(name)),
-            counters: LoopCounters::new(&|_| widths.place()),
-            flat: Signal::default(),
-            row_low: field("row_low"),
-            column_low: field("column_low"),
-            row_high: field("row_high"),
-            column_high: field("column_high"),
-            row_level: field("row_level"),
-            column_level: field("column_level"),
-            pick_row: field("pick_row"),
-            pick_column: field("pick_column"),
-            beat: MaskBeat::new(&|name| widths.beat(name)),
-            row: LevelBounds::new(widths),
-            column: LevelBounds::new(widths),
-            row_pick: LevelPick::new(widths),
-            column_pick: LevelPick::new(widths),
-            bounds: Bounds::new(widths),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            row.loops = ends;
-            row.level = row_level;
-            column.loops = ends;
-            column.level = column_level;
-            row_pick.loops = counters;
-            row_pick.level = pick_row;
-            column_pick.loops = counters;
-            column_pick.level = pick_column;
-            bounds.flat = flat;
-            bounds.row_low = row_low;
-            bounds.column_low = column_low;
-            bounds.row_high = row_high;
-            bounds.column_high = column_high;
-            bounds.row_first = row.first;
-            bounds.row_last = row.last;
-            bounds.column_first = column.first;
-            bounds.column_last = column.last;
-            beat.flat = flat;
-            beat.row_low = bounds.low_row;
-            beat.column_low = bounds.low_column;
-            beat.row_high = bounds.high_row;
-            beat.column_high = bounds.high_column;
-            beat.pick_row = row_pick.picked;
-            beat.picked_row = row_pick.counter;
-            beat.pick_column = column_pick.picked;
-            beat.picked_column = column_pick.counter;
-        );
-    }
-}
-structural!(MaskUnit, "mask_unit: effective bounds and picks of a beat.");
 
 /// The mask fields of a stream's program to its mask unit.
 macro_rules! wire_mask {
@@ -373,84 +259,50 @@ assign chosen = {};",
     }
 }
 
-/// Joins the comparisons of one row with those of the columns.
-#[derive(LogicBlock)]
-pub(crate) struct RowMask {
+/// Which PEs of one row take part in a beat.
+#[block]
+pub(crate) fn RowMask(widths: &Widths) {
+    let (columns, rows) = (widths.columns, widths.beat("row_low"));
     /// Number of the row.
-    pub(crate) row: Wide<In>,
+    let row: In<rows>;
     /// The same at the width of a place.
-    pub(crate) row_counter: Wide<In>,
-    pub(crate) flat: Signal<In, Bit>,
-    pub(crate) low: Wide<In>,
-    pub(crate) high: Wide<In>,
-    pub(crate) pick: Signal<In, Bit>,
-    pub(crate) picked: Wide<In>,
-    pub(crate) above: Wide<In>,
-    pub(crate) below: Wide<In>,
-    pub(crate) chosen: Wide<In>,
+    let row_counter: In<{ widths.place() }>;
+    let flat: In;
+    let (low, high): In<rows>;
+    let pick: In;
+    let picked: In<{ widths.place() }>;
+    let (above, below, chosen): In<columns>;
     /// Bit c: PE c of this row takes part.
-    pub(crate) mask: Wide<Out>,
-    above_here: Wide<Local>,
-    below_here: Wide<Local>,
-    chosen_here: Wide<Local>,
-    nothing: Number,
-    everything: Number,
-}
+    let mask: Out<columns>;
+    let (above_here, below_here, chosen_here): Local<columns>;
+    let nothing: Const<columns> = 0;
+    let everything: Ones<columns>;
 
-impl RowMask {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (columns, rows) = (widths.columns, widths.beat("row_low"));
-        RowMask {
-            row: Wide::new(rows),
-            row_counter: Wide::new(widths.place()),
-            flat: Signal::default(),
-            low: Wide::new(rows),
-            high: Wide::new(rows),
-            pick: Signal::default(),
-            picked: Wide::new(widths.place()),
-            above: Wide::new(columns),
-            below: Wide::new(columns),
-            chosen: Wide::new(columns),
-            mask: Wide::new(columns),
-            above_here: Wide::new(columns),
-            below_here: Wide::new(columns),
-            chosen_here: Wide::new(columns),
-            nothing: Number::new(0, columns),
-            everything: Number::ones(columns),
+    above_here = nothing;
+    if flat {
+        if row > low {
+            above_here = everything;
         }
+        if row == low {
+            above_here = above;
+        }
+    } else if row >= low {
+        above_here = above;
     }
-}
-
-impl Logic for RowMask {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("row_mask: which PEs of one row take part in a beat.");
-        self.above_here.next = self.nothing.val();
-        if self.flat.val() {
-            if self.row.val() > self.low.val() {
-                self.above_here.next = self.everything.val();
-            }
-            if self.row.val() == self.low.val() {
-                self.above_here.next = self.above.val();
-            }
-        } else if self.row.val() >= self.low.val() {
-            self.above_here.next = self.above.val();
+    below_here = nothing;
+    if row < high {
+        below_here = below;
+        if flat {
+            below_here = everything;
         }
-        self.below_here.next = self.nothing.val();
-        if self.row.val() < self.high.val() {
-            self.below_here.next = self.below.val();
-            if self.flat.val() {
-                self.below_here.next = self.everything.val();
-            }
-        } else if self.flat.val() && self.row.val() == self.high.val() {
-            self.below_here.next = self.below.val();
-        }
-        self.chosen_here.next = self.chosen.val();
-        if self.pick.val() && self.picked.val() != self.row_counter.val() {
-            self.chosen_here.next = self.nothing.val();
-        }
-        self.mask.next = self.above_here.val() & self.below_here.val() & self.chosen_here.val();
+    } else if flat && row == high {
+        below_here = below;
     }
+    chosen_here = chosen;
+    if pick && picked != row_counter {
+        chosen_here = nothing;
+    }
+    mask = above_here & below_here & chosen_here;
 }
 
 /// Which PEs of one row belong to the picked group of the input stream; the groups are constants of the row.

@@ -6,88 +6,49 @@
 use crate::datapath::arithmetic::RoundStage;
 use crate::datapath::listed::{Clamp, ListedShift, Step};
 use crate::datapath::shift::{Shifter, code_bits};
-use crate::rtl::register::Delay;
-use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::amounts::Amounts;
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// One of them, whichever the machine's amounts make smaller.
-#[derive(LogicBlock)]
-pub(crate) struct Narrow {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) sum: Wide<In>,
+/// The word of a sum.
+#[block(clock, wires)]
+pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts) {
+    let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
+    let sum: In<width>;
     /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
-    pub(crate) code: Wide<In>,
-    pub(crate) code_later: Wide<In>,
+    let (code, code_later): In<{ code_bits(amounts) }>;
     /// The word is 1 if the sum is negative, else 0; t+5.
-    pub(crate) negative: Signal<In, Bit>,
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+    let negative: In;
+    let word: Out<word, signed>;
+    let saturated: Out;
     // One of each, or none.
-    shifter: Vec<Shifter>,
-    negative_t6: Vec<Delay>,
-    round: Vec<RoundStage>,
-    listed: Vec<ListedShift>,
-    clamp: Vec<Clamp>,
-    step: Vec<Step>,
-    _wiring: Wiring,
-}
+    let shifter = [Shifter(clock, width, word, amounts); barrel];
+    let negative_t6: [Delay<1, 1>; barrel];
+    let round = [RoundStage(clock, word); barrel];
+    let listed = [ListedShift(clock, width, word, word, amounts); listed];
+    let clamp = [Clamp(clock, word, amounts); listed];
+    let step = [Step(clock, word); listed];
 
-impl Narrow {
-    pub(crate) fn new(width: u32, word: u32, amounts: Amounts) -> Self {
-        let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
-        Narrow {
-            clock: Signal::default(),
-            sum: Wide::new(width),
-            code: Wide::new(code_bits(amounts)),
-            code_later: Wide::new(code_bits(amounts)),
-            negative: Signal::default(),
-            word: Wide::signed(word),
-            saturated: Signal::default(),
-            shifter: (0..barrel).map(|_| Shifter::new(width, word, amounts)).collect(),
-            negative_t6: (0..barrel).map(|_| Delay::new(1, 1)).collect(),
-            round: (0..barrel).map(|_| RoundStage::new(word)).collect(),
-            listed: (0..listed).map(|_| ListedShift::new(width, word, word, amounts)).collect(),
-            clamp: (0..listed).map(|_| Clamp::new(word, amounts)).collect(),
-            step: (0..listed).map(|_| Step::new(word)).collect(),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        if self.listed.is_empty() {
-            wires!(self, wiring;
-                shifter[0].clock = clock;
-                shifter[0].value = sum;
-                shifter[0].code = code;
-                shifter[0].code_later = code_later;
-                negative_t6[0].clock = clock;
-                negative_t6[0].d = negative;
-                round[0].clock = clock;
-                round[0].shifted = shifter[0].shifted;
-                round[0].negative = negative_t6[0].q;
-                word = round[0].word;
-                saturated = round[0].saturated;
-            );
-        } else {
-            wires!(self, wiring;
-                listed[0].clock = clock;
-                listed[0].value = sum;
-                listed[0].number = code;
-                clamp[0].clock = clock;
-                clamp[0].part = listed[0].part;
-                clamp[0].number = code_later;
-                clamp[0].negative = negative;
-                step[0].clock = clock;
-                step[0].clamped = clamp[0].clamped;
-                word = step[0].word;
-                saturated = step[0].saturated;
-            );
-        }
+    if listed.is_empty() {
+        shifter[0].value = sum;
+        shifter[0].code = code;
+        shifter[0].code_later = code_later;
+        negative_t6[0] = negative;
+        round[0].shifted = shifter[0].shifted;
+        round[0].negative = negative_t6[0];
+        word = round[0].word;
+        saturated = round[0].saturated;
+    } else {
+        listed[0].value = sum;
+        listed[0].number = code;
+        clamp[0].part = listed[0].part;
+        clamp[0].number = code_later;
+        clamp[0].negative = negative;
+        step[0].clamped = clamp[0].clamped;
+        word = step[0].word;
+        saturated = step[0].saturated;
     }
 }
-structural!(Narrow, "narrow: the word of a sum.");
 
 #[cfg(test)]
 mod tests {

@@ -22,9 +22,7 @@ use crate::datapath::operands::{IMMEDIATE, OperandSelect};
 use crate::datapath::shift::{Align, code_bits};
 use crate::datapath::tiles::{ParkControl, StartSelect};
 use crate::rtl::bundle::bundle;
-use crate::rtl::register::Delay;
-use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -34,57 +32,43 @@ bundle! {
         words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
             combine_t3, align_t2, shift_t4, shift_t5;
     }
-}
 
-bundle! {
     /// What else a PE must know of a beat where accumulators compare: with what they begin.
     StartControl {
         bits: starts_t2;
         words: combine_t2;
     }
-}
 
-bundle! {
     /// What a PE makes of a sum; t+7.
     ResultWord {
         bits: saturated;
         words: word;
     }
-}
 
-bundle! {
     /// A bus write, but for its address.
     BusWrite {
         bits: write_t0, write_t1;
         words: word;
     }
-}
 
-bundle! {
     /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
     WriteAddresses {
         bits: ;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// Read addresses of the pads: those of a beat at t, or at t-1 where pads have output registers.
     ReadAddresses {
         bits: ;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// What a PE writes into pads that its row shares.
     PadWrites {
         bits: write_model, write_data, write_t0, write_t1;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// Words of such pads.
     PadWords {
         bits: ;
@@ -113,362 +97,207 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
     }
 }
 
+/// Write port of a pad, for results and for the bus or the loader; never both in a cycle.
+///
 /// Write port of a pad that two may write: the result of the alu, and the bus or the loader. Its address is decided for all PEs
 /// of a PU at once.
-#[derive(LogicBlock)]
-struct WritePort {
-    alu_write: Signal<In, Bit>,
-    alu_admitted: Signal<In, Bit>,
-    alu_word: Wide<In>,
-    other_write: Signal<In, Bit>,
-    other_admitted: Signal<In, Bit>,
-    other_word: Wide<In>,
-    write: Signal<Out, Bit>,
-    word: Wide<Out>,
-}
+#[block]
+fn WritePort(word: u32) {
+    let (alu_write, alu_admitted): In;
+    let alu_word: In<word>;
+    let (other_write, other_admitted): In;
+    let other_word: In<word>;
+    let write: Out;
+    let word: Out<word>;
 
-impl WritePort {
-    fn new(word: u32) -> Self {
-        WritePort {
-            alu_write: Signal::default(),
-            alu_admitted: Signal::default(),
-            alu_word: Wide::new(word),
-            other_write: Signal::default(),
-            other_admitted: Signal::default(),
-            other_word: Wide::new(word),
-            write: Signal::default(),
-            word: Wide::new(word),
-        }
+    write = (alu_write && alu_admitted) || (other_write && other_admitted);
+    word = alu_word;
+    if other_write {
+        word = other_word;
     }
 }
 
-impl Logic for WritePort {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("write_port: write port of a pad, for results and for the bus or the loader; never both in a cycle.");
-        self.write.next =
-            (self.alu_write.val() && self.alu_admitted.val()) || (self.other_write.val() && self.other_admitted.val());
-        self.word.next = self.alu_word.val();
-        if self.other_write.val() {
-            self.word.next = self.other_word.val();
-        }
-    }
+/// What the mask of a PE gates: data pad and saturation status.
+#[block]
+fn Gates() {
+    let (load_write, load_admitted): In;
+    let data_write: Out;
+    let (saturated_t7, admitted_t7, write_model_t7, write_t0_t7, write_t1_t7): In;
+    let saturated: Out;
+
+    data_write = load_write && load_admitted;
+    saturated = saturated_t7 && admitted_t7 && (write_model_t7 || write_t0_t7 || write_t1_t7);
 }
 
-/// What the mask of a PE gates: data pad, status.
-#[derive(LogicBlock)]
-struct Gates {
-    load_write: Signal<In, Bit>,
-    load_admitted: Signal<In, Bit>,
-    data_write: Signal<Out, Bit>,
-    saturated_t7: Signal<In, Bit>,
-    admitted_t7: Signal<In, Bit>,
-    write_model_t7: Signal<In, Bit>,
-    write_t0_t7: Signal<In, Bit>,
-    write_t1_t7: Signal<In, Bit>,
-    saturated: Signal<Out, Bit>,
-}
-
-impl Gates {
-    fn new() -> Self {
-        Gates {
-            load_write: Signal::default(),
-            load_admitted: Signal::default(),
-            data_write: Signal::default(),
-            saturated_t7: Signal::default(),
-            admitted_t7: Signal::default(),
-            write_model_t7: Signal::default(),
-            write_t0_t7: Signal::default(),
-            write_t1_t7: Signal::default(),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Gates {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("gates: what the mask of a PE gates: data pad and saturation status.");
-        self.data_write.next = self.load_write.val() && self.load_admitted.val();
-        self.saturated.next = self.saturated_t7.val()
-            && self.admitted_t7.val()
-            && (self.write_model_t7.val() || self.write_t0_t7.val() || self.write_t1_t7.val());
-    }
-}
-
-/// One processing engine.
-#[derive(LogicBlock)]
-pub(crate) struct ProcessingEngine {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) control: PeControl<In>,
+/// Four pads and c + a*b; row and column are decided outside.
+#[block(clock, wires)]
+pub(crate) fn ProcessingEngine(widths: &Widths) {
+    let (word, accumulator) = (widths.word, widths.accumulator);
+    let own = |bits: u32, word: u32| {
+        Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
+    };
+    let pad = |bits: u32| if widths.in_rows { Scratchpad::none(bits, word) } else { own(bits, word) };
+    let (gradients, exchanges) = (widths.gradients, widths.exchanges);
+    let (shared, shared_sums) = (widths.in_rows, widths.gradients_in_rows());
+    let parks = |bits: u32| {
+        if shared_sums == 0 { own(bits, accumulator) } else { Scratchpad::none(bits, accumulator) }
+    };
+    let control: In<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
-    pub(crate) starts: Vec<StartControl<In>>,
+    let starts: [In<StartControl>; widths.extremes] = |name| pe_width(widths, name);
     /// Mask of the alu beat, at t.
-    pub(crate) admitted: Wide<In>,
-    pub(crate) bus: BusWrite<In>,
-    pub(crate) bus_admitted: Signal<In, Bit>,
-    pub(crate) load_write_model: Signal<In, Bit>,
-    pub(crate) load_write_data: Signal<In, Bit>,
-    pub(crate) addresses: WriteAddresses<In>,
-    pub(crate) load_admitted: Signal<In, Bit>,
-    pub(crate) load_word: Wide<In>,
+    let admitted: In<1>;
+    let bus: In<BusWrite> = |name| pe_width(widths, name);
+    let (bus_admitted, load_write_model, load_write_data): In;
+    let addresses: In<WriteAddresses> = |name| address_width(widths, name);
+    let load_admitted: In;
+    let load_word: In<word>;
     /// One if there is a gradient pad.
-    pub(crate) park: Vec<ParkControl<In>>,
+    let park: [In<ParkControl>; gradients] = |_| widths.gradient;
     /// To the row tree; t+4.
-    pub(crate) tree: Wide<Out>,
+    let tree: Out<accumulator>;
     /// A saturated result is written; t+7.
-    pub(crate) saturated: Signal<Out, Bit>,
+    let saturated: Out;
     /// Results, whoever takes them. One if the PE is the scalar unit's.
-    pub(crate) results: Vec<ResultWord<Out>>,
+    let results: [Out<ResultWord>; false] = |_| word;
     /// To and from pads that its row shares. One each if it does; then the PE has none of its own.
-    pub(crate) writes: Vec<PadWrites<Out>>,
-    pub(crate) words: Vec<PadWords<In>>,
+    let writes: [Out<PadWrites>; shared] = |_| word;
+    let words: [In<PadWords>; shared] = |_| word;
     /// The sum that is parked, at t+2. One if the row shares its gradient pads.
-    pub(crate) parked: Vec<Wide<In>>,
-    model: Scratchpad,
-    data: Scratchpad,
-    t0: Scratchpad,
-    t1: Scratchpad,
-    gradient: Vec<Scratchpad>,
-    start_select: Vec<StartSelect>,
+    let parked: [In<accumulator, signed>; shared_sums];
+    #[clocked]
+    let (model, data): Scratchpad = (pad(widths.model), pad(widths.data));
+    #[clocked]
+    let (t0, t1): Scratchpad = pad(widths.temporary);
+    #[clocked]
+    let gradient: [Scratchpad; gradients] = parks(widths.gradient);
+    let start_select = [StartSelect(accumulator); gradients];
     /// Parts of a sum that comes back, and the last beat of one that leaves. One each if sums do.
-    pub(crate) parts: Vec<PartBeat<In>>,
-    pub(crate) leaves: Vec<Signal<In, Bit>>,
-    leaving: Vec<LeavingSum>,
-    joining: Vec<JoinedParts>,
-    gradient_port: Vec<SumPort>,
-    select: OperandSelect,
-    aligner: Align,
-    multiply_add: MultiplyAdd,
-    narrow: Narrow,
-    admitted_t1: Delay,
-    admitted_t7: Delay,
-    gates: Gates,
-    model_port: WritePort,
-    t0_port: WritePort,
-    t1_port: WritePort,
-    _wiring: Wiring,
-}
+    let parts: [In<PartBeat>; exchanges] = |_| widths.gradient;
+    let leaves: [In; exchanges];
+    let leaving = [LeavingSum(clock, accumulator); exchanges];
+    let joining = [JoinedParts(clock, word, accumulator); exchanges];
+    let gradient_port = [SumPort(widths.gradient, accumulator); exchanges];
+    let select = OperandSelect(clock, widths);
+    let aligner = Align(word, accumulator, widths.alignments);
+    let multiply_add = MultiplyAdd(clock, widths.factor, accumulator, widths.extremes, widths.leaves);
+    let narrow = Narrow(clock, accumulator, word, widths.shifts);
+    let admitted_t1: Delay<1, 1>;
+    let admitted_t7: Delay<1, 6>;
+    let gates = Gates();
+    let (model_port, t0_port, t1_port) = WritePort(word);
 
-impl ProcessingEngine {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (word, accumulator) = (widths.word, widths.accumulator);
-        let own = |bits: u32, word: u32| {
-            Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
-        };
-        let pad = |bits: u32| if widths.in_rows { Scratchpad::none(bits, word) } else { own(bits, word) };
-        let (gradients, exchanges) = (0..widths.gradients, 0..widths.exchanges);
-        let (shared, shared_sums) = (0..u32::from(widths.in_rows), 0..widths.gradients_in_rows());
-        let parks = |bits: u32| {
-            if shared_sums.is_empty() { own(bits, accumulator) } else { Scratchpad::none(bits, accumulator) }
-        };
-        ProcessingEngine {
-            clock: Signal::default(),
-            control: PeControl::new(&|name| pe_width(widths, name)),
-            starts: (0..u32::from(widths.extremes))
-                .map(|_| StartControl::new(&|name| pe_width(widths, name)))
-                .collect(),
-            admitted: Wide::new(1),
-            bus: BusWrite::new(&|name| pe_width(widths, name)),
-            bus_admitted: Signal::default(),
-            load_write_model: Signal::default(),
-            load_write_data: Signal::default(),
-            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
-            load_admitted: Signal::default(),
-            load_word: Wide::new(word),
-            park: gradients.clone().map(|_| ParkControl::new(&|_| widths.gradient)).collect(),
-            tree: Wide::new(accumulator),
-            saturated: Signal::default(),
-            results: Vec::new(),
-            writes: shared.clone().map(|_| PadWrites::new(&|_| word)).collect(),
-            words: shared.map(|_| PadWords::new(&|_| word)).collect(),
-            parked: shared_sums.clone().map(|_| Wide::signed(accumulator)).collect(),
-            model: pad(widths.model),
-            data: pad(widths.data),
-            t0: pad(widths.temporary),
-            t1: pad(widths.temporary),
-            gradient: gradients.clone().map(|_| parks(widths.gradient)).collect(),
-            start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
-            parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
-            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
-            leaving: exchanges.clone().map(|_| LeavingSum::new(accumulator)).collect(),
-            joining: exchanges.clone().map(|_| JoinedParts::new(word, accumulator)).collect(),
-            gradient_port: exchanges.map(|_| SumPort::new(widths.gradient, accumulator)).collect(),
-            select: OperandSelect::new(widths),
-            aligner: Align::new(word, accumulator, widths.alignments),
-            multiply_add: MultiplyAdd::new(widths.factor, accumulator, widths.extremes, widths.leaves),
-            narrow: Narrow::new(accumulator, word, widths.shifts),
-            admitted_t1: Delay::new(1, 1),
-            admitted_t7: Delay::new(1, 6),
-            gates: Gates::new(),
-            model_port: WritePort::new(word),
-            t0_port: WritePort::new(word),
-            t1_port: WritePort::new(word),
-            _wiring: Wiring::default(),
-        }
+    model.read_address = control.model_address;
+    model.write = model_port.write;
+    model.write_address = addresses.model;
+    model.write_data = model_port.word;
+    data.read_address = control.data_address;
+    data.write = gates.data_write;
+    data.write_address = addresses.data;
+    data.write_data = load_word;
+    t0.read_address = control.t0_address;
+    t0.write = t0_port.write;
+    t0.write_address = addresses.t0;
+    t0.write_data = t0_port.word;
+    t1.read_address = control.t1_address;
+    t1.write = t1_port.write;
+    t1.write_address = addresses.t1;
+    t1.write_data = t1_port.word;
+
+    select.immediate_b = control.immediate_b_t1;
+    select.immediate_c = control.immediate_c_t1;
+    select.admitted = admitted_t1;
+    select.select_a = control.a_t1;
+    select.select_b = control.b_t1;
+    select.select_c = control.c_t1;
+    aligner.c = select.c;
+    aligner.places = control.align_t2;
+    multiply_add.a = select.a;
+    multiply_add.b = select.b;
+    multiply_add.admitted = admitted_t1;
+    multiply_add.valid = control.valid_t3;
+    multiply_add.first = control.first_t3;
+    multiply_add.combine = control.combine_t3;
+    narrow.sum = multiply_add.sum;
+    narrow.code = control.shift_t4;
+    narrow.code_later = control.shift_t5;
+    narrow.negative = control.negative_t5;
+
+    admitted_t1 = admitted;
+    admitted_t7 = admitted_t1;
+    gates.load_write = load_write_data;
+    gates.load_admitted = load_admitted;
+    gates.saturated_t7 = narrow.saturated;
+    gates.admitted_t7 = admitted_t7;
+    gates.write_model_t7 = control.write_model_t7;
+    gates.write_t0_t7 = control.write_t0_t7;
+    gates.write_t1_t7 = control.write_t1_t7;
+    tree = multiply_add.sum;
+    saturated = gates.saturated;
+
+    model_port.alu_write = control.write_model_t7;
+    model_port.alu_admitted = admitted_t7;
+    model_port.alu_word = narrow.word;
+    model_port.other_write = load_write_model;
+    model_port.other_admitted = load_admitted;
+    model_port.other_word = load_word;
+    t0_port.alu_write = control.write_t0_t7;
+    t0_port.alu_admitted = admitted_t7;
+    t0_port.alu_word = narrow.word;
+    t0_port.other_write = bus.write_t0;
+    t0_port.other_admitted = bus_admitted;
+    t0_port.other_word = bus.word;
+    t1_port.alu_write = control.write_t1_t7;
+    t1_port.alu_admitted = admitted_t7;
+    t1_port.alu_word = narrow.word;
+    t1_port.other_write = bus.write_t1;
+    t1_port.other_admitted = bus_admitted;
+    t1_port.other_word = bus.word;
+    if words.is_empty() {
+        select.model = model.read_data;
+        select.data = data.read_data;
+        select.t0 = t0.read_data;
+        select.t1 = t1.read_data;
     }
-
-    /// The one of the scalar unit: it has no model pad, and gives its results away.
-    pub(crate) fn without_model(widths: &Widths) -> Self {
-        ProcessingEngine {
-            model: Scratchpad::none(widths.model, widths.word),
-            results: vec![ResultWord::new(&|_| widths.word)],
-            ..ProcessingEngine::new(widths)
-        }
+    writes.write_model = model_port.write;
+    writes.model = model_port.word;
+    writes.write_data = gates.data_write;
+    writes.data = load_word;
+    writes.write_t0 = t0_port.write;
+    writes.t0 = t0_port.word;
+    writes.write_t1 = t1_port.write;
+    writes.t1 = t1_port.word;
+    select.model = words.model;
+    select.data = words.data;
+    select.t0 = words.t0;
+    select.t1 = words.t1;
+    results.word = narrow.word;
+    results.saturated = narrow.saturated;
+    for n in 0..starts.len() {
+        multiply_add.starts[n] = starts[n];
     }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            model.clock = clock;
-            model.read_address = control.model_address;
-            model.write = model_port.write;
-            model.write_address = addresses.model;
-            model.write_data = model_port.word;
-            data.clock = clock;
-            data.read_address = control.data_address;
-            data.write = gates.data_write;
-            data.write_address = addresses.data;
-            data.write_data = load_word;
-            t0.clock = clock;
-            t0.read_address = control.t0_address;
-            t0.write = t0_port.write;
-            t0.write_address = addresses.t0;
-            t0.write_data = t0_port.word;
-            t1.clock = clock;
-            t1.read_address = control.t1_address;
-            t1.write = t1_port.write;
-            t1.write_address = addresses.t1;
-            t1.write_data = t1_port.word;
-
-            select.clock = clock;
-            select.immediate_b = control.immediate_b_t1;
-            select.immediate_c = control.immediate_c_t1;
-            select.admitted = admitted_t1.q;
-            select.select_a = control.a_t1;
-            select.select_b = control.b_t1;
-            select.select_c = control.c_t1;
-            aligner.c = select.c;
-            aligner.places = control.align_t2;
-            multiply_add.clock = clock;
-            multiply_add.a = select.a;
-            multiply_add.b = select.b;
-            multiply_add.admitted = admitted_t1.q;
-            multiply_add.valid = control.valid_t3;
-            multiply_add.first = control.first_t3;
-            multiply_add.combine = control.combine_t3;
-            narrow.clock = clock;
-            narrow.sum = multiply_add.sum;
-            narrow.code = control.shift_t4;
-            narrow.code_later = control.shift_t5;
-            narrow.negative = control.negative_t5;
-
-            admitted_t1.clock = clock;
-            admitted_t1.d = admitted;
-            admitted_t7.clock = clock;
-            admitted_t7.d = admitted_t1.q;
-            gates.load_write = load_write_data;
-            gates.load_admitted = load_admitted;
-            gates.saturated_t7 = narrow.saturated;
-            gates.admitted_t7 = admitted_t7.q;
-            gates.write_model_t7 = control.write_model_t7;
-            gates.write_t0_t7 = control.write_t0_t7;
-            gates.write_t1_t7 = control.write_t1_t7;
-            tree = multiply_add.sum;
-            saturated = gates.saturated;
-
-            model_port.alu_write = control.write_model_t7;
-            model_port.alu_admitted = admitted_t7.q;
-            model_port.alu_word = narrow.word;
-            model_port.other_write = load_write_model;
-            model_port.other_admitted = load_admitted;
-            model_port.other_word = load_word;
-            t0_port.alu_write = control.write_t0_t7;
-            t0_port.alu_admitted = admitted_t7.q;
-            t0_port.alu_word = narrow.word;
-            t0_port.other_write = bus.write_t0;
-            t0_port.other_admitted = bus_admitted;
-            t0_port.other_word = bus.word;
-            t1_port.alu_write = control.write_t1_t7;
-            t1_port.alu_admitted = admitted_t7.q;
-            t1_port.alu_word = narrow.word;
-            t1_port.other_write = bus.write_t1;
-            t1_port.other_admitted = bus_admitted;
-            t1_port.other_word = bus.word;
-        );
-        if self.words.is_empty() {
-            wires!(self, wiring;
-                select.model = model.read_data;
-                select.data = data.read_data;
-                select.t0 = t0.read_data;
-                select.t1 = t1.read_data;
-            );
-        }
-        for n in 0..self.words.len() {
-            wires!(self, wiring;
-                writes[n].write_model = model_port.write;
-                writes[n].model = model_port.word;
-                writes[n].write_data = gates.data_write;
-                writes[n].data = load_word;
-                writes[n].write_t0 = t0_port.write;
-                writes[n].t0 = t0_port.word;
-                writes[n].write_t1 = t1_port.write;
-                writes[n].t1 = t1_port.word;
-                select.model = words[n].model;
-                select.data = words[n].data;
-                select.t0 = words[n].t0;
-                select.t1 = words[n].t1;
-            );
-        }
-        for n in 0..self.results.len() {
-            wires!(self, wiring;
-                results[n].word = narrow.word;
-                results[n].saturated = narrow.saturated;
-            );
-        }
-        for n in 0..self.starts.len() {
-            wires!(self, wiring; multiply_add.starts[n] = starts[n];);
-        }
-        if self.gradient.is_empty() {
-            wires!(self, wiring; multiply_add.start = aligner.aligned;);
-        }
-        for g in 0..self.gradient.len() {
-            wires!(self, wiring;
-                gradient[g].clock = clock;
-                gradient[g].read_address = park[g].read_address_t1;
-            );
-            if self.leaving.is_empty() {
-                wires!(self, wiring;
-                    gradient[g].write = park[g].write_t4;
-                    gradient[g].write_address = park[g].write_address_t4;
-                    gradient[g].write_data = multiply_add.sum;
-                    start_select[g].resume = park[g].resume_t2;
-                );
-                if self.parked.is_empty() {
-                    wires!(self, wiring; start_select[g].parked = gradient[g].read_data;);
-                } else {
-                    wires!(self, wiring; start_select[g].parked = parked[g];);
-                }
+    if gradient.is_empty() {
+        multiply_add.start = aligner.aligned;
+    }
+    for g in 0..gradient.len() {
+        gradient[g].read_address = park[g].read_address_t1;
+        if leaving.is_empty() {
+            gradient[g].write = park[g].write_t4;
+            gradient[g].write_address = park[g].write_address_t4;
+            gradient[g].write_data = multiply_add.sum;
+            start_select[g].resume = park[g].resume_t2;
+            if parked.is_empty() {
+                start_select[g].parked = gradient[g].read_data;
             } else {
-                self.wire_exchange(wiring, g);
+                start_select[g].parked = parked[g];
             }
-            wires!(self, wiring;
-                start_select[g].aligned = aligner.aligned;
-                multiply_add.start = start_select[g].start;
-            );
-        }
-    }
-}
-impl ProcessingEngine {
-    /// The way of sums out of the gradient pad and back.
-    fn wire_exchange(&mut self, wiring: &mut Wiring, g: usize) {
-        wires!(self, wiring;
-            leaving[g].clock = clock;
+        } else {
+            // The way of sums out of the gradient pad and back.
             leaving[g].leaves = leaves[g];
-            leaving[g].admitted = admitted_t1.q;
+            leaving[g].admitted = admitted_t1;
             leaving[g].parked = gradient[g].read_data;
             start_select[g].resume = park[g].resume_t2;
             start_select[g].parked = leaving[g].shown;
-            joining[g].clock = clock;
             joining[g].part = parts[g].part;
             joining[g].word = load_word;
             gradient_port[g].park = park[g].write_t4;
@@ -481,10 +310,22 @@ impl ProcessingEngine {
             gradient[g].write = gradient_port[g].write;
             gradient[g].write_address = gradient_port[g].address;
             gradient[g].write_data = gradient_port[g].data;
-        );
+        }
+        start_select[g].aligned = aligner.aligned;
+        multiply_add.start = start_select[g].start;
     }
 }
-structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");
+
+impl ProcessingEngine {
+    /// The one of the scalar unit: it has no model pad, and gives its results away.
+    pub(crate) fn without_model(widths: &Widths) -> Self {
+        ProcessingEngine {
+            model: Scratchpad::none(widths.model, widths.word),
+            results: vec![ResultWord::new(&|_| widths.word)],
+            ..ProcessingEngine::new(widths)
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::beats::Widths;
 use crate::datapath::memory::{Scratchpad, unknown_at_collision};
 use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
 use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// One pad of each PE of a row.
@@ -112,104 +112,60 @@ reg [{last}:0] found;
     }
 }
 
-/// The pads of all PEs of a row.
-#[derive(LogicBlock)]
-pub(crate) struct RowPads {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reads: ReadAddresses<In>,
-    pub(crate) addresses: WriteAddresses<In>,
+/// The pads of all PEs of a row, which take the same addresses.
+#[block(clock, wires)]
+pub(crate) fn RowPads(widths: &Widths) {
+    let address = |name: &str| address_width(widths, name);
+    let gradients = widths.gradients_in_rows();
+    let sums = gradients * widths.columns;
+    let reads: In<ReadAddresses> = address;
+    let addresses: In<WriteAddresses> = address;
     /// What each PE writes.
-    pub(crate) writes: Vec<PadWrites<In>>,
+    let writes: [In<PadWrites>; widths.columns] = |_| widths.word;
     /// What each reads.
-    pub(crate) words: Vec<PadWords<Out>>,
+    let words: [Out<PadWords>; widths.columns] = |_| widths.word;
     /// Of the gradient pads, one each if there are some; and then what each PE parks and has parked.
-    pub(crate) sums_write: Vec<Signal<In, Bit>>,
-    pub(crate) sums_write_address: Vec<Wide<In>>,
-    pub(crate) sums_read_address: Vec<Wide<In>>,
-    pub(crate) sums: Vec<Wide<In>>,
-    pub(crate) parked: Vec<Wide<Out>>,
-    model: RowPad,
-    data: RowPad,
-    t0: RowPad,
-    t1: RowPad,
-    gradient: Vec<RowPad>,
-    _wiring: Wiring,
-}
+    let sums_write: [In; gradients];
+    let (sums_write_address, sums_read_address): [In<{ widths.gradient }>; gradients];
+    let sums: [In<{ widths.accumulator }>; sums];
+    let parked: [Out<{ widths.accumulator }, signed>; sums];
+    let model = RowPad(clock, widths.model, widths.word, widths.columns, widths);
+    let data = RowPad(clock, widths.data, widths.word, widths.columns, widths);
+    let (t0, t1) = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+    let gradient = [RowPad(clock, widths.gradient, widths.accumulator, 1, widths); gradients];
 
-impl RowPads {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let address = |name: &str| address_width(widths, name);
-        let pad = |name: &str| RowPad::new(address(name), widths.word, widths.columns, widths);
-        let gradients = 0..widths.gradients_in_rows();
-        let sums = 0..gradients.end * widths.columns;
-        RowPads {
-            clock: Signal::default(),
-            reads: ReadAddresses::new(&address),
-            addresses: WriteAddresses::new(&address),
-            writes: (0..widths.columns).map(|_| PadWrites::new(&|_| widths.word)).collect(),
-            words: (0..widths.columns).map(|_| PadWords::new(&|_| widths.word)).collect(),
-            sums_write: gradients.clone().map(|_| Signal::default()).collect(),
-            sums_write_address: gradients.clone().map(|_| Wide::new(widths.gradient)).collect(),
-            sums_read_address: gradients.clone().map(|_| Wide::new(widths.gradient)).collect(),
-            sums: sums.clone().map(|_| Wide::new(widths.accumulator)).collect(),
-            parked: sums.map(|_| Wide::signed(widths.accumulator)).collect(),
-            model: pad("model"),
-            data: pad("data"),
-            t0: pad("t0"),
-            t1: pad("t1"),
-            gradient: gradients.map(|_| RowPad::new(widths.gradient, widths.accumulator, 1, widths)).collect(),
-            _wiring: Wiring::default(),
-        }
+    model.read_address = reads.model;
+    model.write_address = addresses.model;
+    data.read_address = reads.data;
+    data.write_address = addresses.data;
+    t0.read_address = reads.t0;
+    t0.write_address = addresses.t0;
+    t1.read_address = reads.t1;
+    t1.write_address = addresses.t1;
+    for pe in 0..words.len() {
+        model.write[pe] = writes[pe].write_model;
+        model.write_data[pe] = writes[pe].model;
+        data.write[pe] = writes[pe].write_data;
+        data.write_data[pe] = writes[pe].data;
+        t0.write[pe] = writes[pe].write_t0;
+        t0.write_data[pe] = writes[pe].t0;
+        t1.write[pe] = writes[pe].write_t1;
+        t1.write_data[pe] = writes[pe].t1;
+        words[pe].model = model.read_data[pe];
+        words[pe].data = data.read_data[pe];
+        words[pe].t0 = t0.read_data[pe];
+        words[pe].t1 = t1.read_data[pe];
     }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            model.clock = clock;
-            model.read_address = reads.model;
-            model.write_address = addresses.model;
-            data.clock = clock;
-            data.read_address = reads.data;
-            data.write_address = addresses.data;
-            t0.clock = clock;
-            t0.read_address = reads.t0;
-            t0.write_address = addresses.t0;
-            t1.clock = clock;
-            t1.read_address = reads.t1;
-            t1.write_address = addresses.t1;
-        );
-        for pe in 0..self.words.len() {
-            wires!(self, wiring;
-                model.write[pe] = writes[pe].write_model;
-                model.write_data[pe] = writes[pe].model;
-                data.write[pe] = writes[pe].write_data;
-                data.write_data[pe] = writes[pe].data;
-                t0.write[pe] = writes[pe].write_t0;
-                t0.write_data[pe] = writes[pe].t0;
-                t1.write[pe] = writes[pe].write_t1;
-                t1.write_data[pe] = writes[pe].t1;
-                words[pe].model = model.read_data[pe];
-                words[pe].data = data.read_data[pe];
-                words[pe].t0 = t0.read_data[pe];
-                words[pe].t1 = t1.read_data[pe];
-            );
-        }
-        for g in 0..self.gradient.len() {
-            wires!(self, wiring;
-                gradient[g].clock = clock;
-                gradient[g].read_address = sums_read_address[g];
-                gradient[g].write[0] = sums_write[g];
-                gradient[g].write_address = sums_write_address[g];
-            );
-            for pe in 0..self.sums.len() {
-                wires!(self, wiring;
-                    gradient[g].write_data[pe] = sums[pe];
-                    parked[pe] = gradient[g].read_data[pe];
-                );
-            }
+    for g in 0..gradient.len() {
+        gradient[g].read_address = sums_read_address[g];
+        gradient[g].write[0] = sums_write[g];
+        gradient[g].write_address = sums_write_address[g];
+        for pe in 0..sums.len() {
+            gradient[g].write_data[pe] = sums[pe];
+            parked[pe] = gradient[g].read_data[pe];
         }
     }
 }
-structural!(RowPads, "row_pads: the pads of all PEs of a row, which take the same addresses.");
 
 #[cfg(test)]
 mod tests {

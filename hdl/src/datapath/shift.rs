@@ -11,10 +11,10 @@ use crate::datapath::listed::{ListedShift, Settle};
 use crate::datapath::multiply_add::extended;
 use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::amounts::Amounts;
 use arch::isa::SHIFT_BITS;
 use arch::number::wrap;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// Bits by which a shifter is told its amount.
@@ -372,65 +372,34 @@ end",
     }
 }
 
-/// From a sum to what a root makes a word of, in two cycles.
-#[derive(LogicBlock)]
-pub(crate) struct Shifter {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) value: Wide<In>,
+/// Right shift of a sum to the bits of a word, and what rounding and saturation need.
+#[block(clock, wires)]
+pub(crate) fn Shifter(width: u32, word: u32, amounts: Amounts) {
+    let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
+    let value: In<width>;
     /// What [`AmountCode`] says, with the value and a cycle later.
-    pub(crate) code: Wide<In>,
-    pub(crate) code_later: Wide<In>,
-    pub(crate) shifted: Shifted<Out>,
+    let (code, code_later): In<{ code_bits(amounts) }>;
+    let shifted: Out<Shifted> = |_| word + 1;
     // One of each, or none: a barrel, or constants.
-    coarse: Vec<CoarseShift>,
-    fine: Vec<FineShift>,
-    listed: Vec<ListedShift>,
-    settle: Vec<Settle>,
-    _wiring: Wiring,
-}
+    let coarse = [CoarseShift(clock, width, SHIFT_BITS, word); barrel];
+    let fine = [FineShift(clock, width, word); barrel];
+    let listed = [ListedShift(clock, width, word, word + 1, amounts); listed];
+    let settle = [Settle(clock, word + 1, amounts); listed];
 
-impl Shifter {
-    pub(crate) fn new(width: u32, word: u32, amounts: Amounts) -> Self {
-        let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
-        Shifter {
-            clock: Signal::default(),
-            value: Wide::new(width),
-            code: Wide::new(code_bits(amounts)),
-            code_later: Wide::new(code_bits(amounts)),
-            shifted: Shifted::new(&|_| word + 1),
-            coarse: (0..barrel).map(|_| CoarseShift::new(width, SHIFT_BITS, word)).collect(),
-            fine: (0..barrel).map(|_| FineShift::new(width, word)).collect(),
-            listed: (0..listed).map(|_| ListedShift::new(width, word, word + 1, amounts)).collect(),
-            settle: (0..listed).map(|_| Settle::new(word + 1, amounts)).collect(),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        if self.listed.is_empty() {
-            wires!(self, wiring;
-                coarse[0].clock = clock;
-                coarse[0].value = value;
-                coarse[0].shift = code;
-                fine[0].clock = clock;
-                fine[0].part = coarse[0].part;
-                fine[0].shift = code_later;
-                shifted = fine[0].shifted;
-            );
-        } else {
-            wires!(self, wiring;
-                listed[0].clock = clock;
-                listed[0].value = value;
-                listed[0].number = code;
-                settle[0].clock = clock;
-                settle[0].part = listed[0].part;
-                settle[0].number = code_later;
-                shifted = settle[0].shifted;
-            );
-        }
+    if listed.is_empty() {
+        coarse[0].value = value;
+        coarse[0].shift = code;
+        fine[0].part = coarse[0].part;
+        fine[0].shift = code_later;
+        shifted = fine[0].shifted;
+    } else {
+        listed[0].value = value;
+        listed[0].number = code;
+        settle[0].part = listed[0].part;
+        settle[0].number = code_later;
+        shifted = settle[0].shifted;
     }
 }
-structural!(Shifter, "shifter: right shift of a sum to the bits of a word, and what rounding and saturation need.");
 
 #[cfg(test)]
 mod tests {

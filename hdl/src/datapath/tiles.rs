@@ -6,11 +6,9 @@
 use crate::beats::{TileBeat, Widths};
 use crate::datapath::multiply_add::COMBINE_BITS;
 use crate::rtl::bundle::bundle;
-use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use arch::isa::Combine;
 use arch::timing::{PARK_READ, PARK_WRITE};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -21,162 +19,77 @@ bundle! {
     }
 }
 
+/// Where a sum starts, or goes on in the next tile of a batch.
+///
 /// Where a sum starts: where its instruction says, or where the tile before left it. That is so in every PE, whatever the mask.
-#[derive(LogicBlock)]
-pub(crate) struct StartSelect {
-    pub(crate) resume: Signal<In, Bit>,
-    pub(crate) parked: Wide<In>,
-    pub(crate) aligned: Wide<In>,
-    pub(crate) start: Wide<Out>,
-}
+#[block]
+pub(crate) fn StartSelect(accumulator: u32) {
+    let resume: In;
+    let (parked, aligned): In<accumulator, signed>;
+    let start: Out<accumulator, signed>;
 
-impl StartSelect {
-    pub(crate) fn new(accumulator: u32) -> Self {
-        StartSelect {
-            resume: Signal::default(),
-            parked: Wide::signed(accumulator),
-            aligned: Wide::signed(accumulator),
-            start: Wide::signed(accumulator),
-        }
+    start = aligned;
+    if resume {
+        start = parked;
     }
 }
 
-impl Logic for StartSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("start_select: where a sum starts, or goes on in the next tile of a batch.");
-        self.start.next = self.aligned.val();
-        if self.resume.val() {
-            self.start.next = self.parked.val();
-        }
-    }
-}
-
+/// What goes on in the next tile has something to begin with.
+///
 /// Where accumulators compare: what goes on in the next tile has something to begin with.
-#[derive(LogicBlock)]
-pub(crate) struct ResumedStart {
-    pub(crate) resume: Signal<In, Bit>,
-    pub(crate) combine: Wide<In>,
-    pub(crate) given: Wide<Out>,
-    add: Number,
-}
+#[block]
+pub(crate) fn ResumedStart() {
+    let resume: In;
+    let combine: In<COMBINE_BITS>;
+    let given: Out<COMBINE_BITS>;
+    let add: Const<COMBINE_BITS> = Combine::Add as u32;
 
-impl ResumedStart {
-    pub(crate) fn new() -> Self {
-        ResumedStart {
-            resume: Signal::default(),
-            combine: Wide::new(COMBINE_BITS),
-            given: Wide::new(COMBINE_BITS),
-            add: Number::new(Combine::Add as u32, COMBINE_BITS),
-        }
+    given = combine;
+    if resume {
+        given = add;
     }
 }
 
-impl Logic for ResumedStart {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("resumed_start: what goes on in the next tile has something to begin with.");
-        self.given.next = self.combine.val();
-        if self.resume.val() {
-            self.given.next = self.add.val();
-        }
-    }
+/// A sum is parked in its last beat.
+#[block]
+fn ParkQualify() {
+    let (valid, last, keep): In;
+    let parks: Out;
+
+    parks = valid && last && keep;
 }
 
-/// Only the last beat of a sum parks it.
-#[derive(LogicBlock)]
-struct ParkQualify {
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    keep: Signal<In, Bit>,
-    parks: Signal<Out, Bit>,
-}
-
-impl ParkQualify {
-    fn new() -> Self {
-        ParkQualify {
-            valid: Signal::default(),
-            last: Signal::default(),
-            keep: Signal::default(),
-            parks: Signal::default(),
-        }
-    }
-}
-
-impl Logic for ParkQualify {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("park_qualify: a sum is parked in its last beat.");
-        self.parks.next = self.valid.val() && self.last.val() && self.keep.val();
-    }
-}
-
-/// From a beat to the staged control of the gradient pads of a PU.
-#[derive(LogicBlock)]
-pub(crate) struct ParkPipeline {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) valid: Signal<In, Bit>,
-    pub(crate) last: Signal<In, Bit>,
-    pub(crate) beat: TileBeat<In>,
-    pub(crate) control: ParkControl<Out>,
-    qualify: ParkQualify,
-    resume: FlagDelay,
-    write: FlagDelay,
-    read_address: Delay,
-    write_address: Delay,
+/// Control of the gradient pads, delayed once for all PEs of a PU.
+#[block(clock, reset, wires)]
+pub(crate) fn ParkPipeline(widths: &Widths) {
+    let (bits, read, write) = (widths.gradient, PARK_READ as u32, PARK_WRITE as u32);
+    let (valid, last): In;
+    let beat: In<TileBeat> = |_| bits;
+    let control: Out<ParkControl> = |_| bits;
+    let qualify = ParkQualify();
+    let resume: FlagDelay<{ read + 1 }>;
+    let write: FlagDelay<write>;
+    let read_address: Delay<bits, read>;
+    let write_address: Delay<bits, { write - read }>;
     /// The pad has an output register, and takes its address a cycle earlier.
-    _pad_register: bool,
-    _wiring: Wiring,
-}
+    let _pad_register: bool = widths.pad_register;
 
-impl ParkPipeline {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (bits, read, write) = (widths.gradient, PARK_READ as u32, PARK_WRITE as u32);
-        ParkPipeline {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            valid: Signal::default(),
-            last: Signal::default(),
-            beat: TileBeat::new(&|_| bits),
-            control: ParkControl::new(&|_| bits),
-            qualify: ParkQualify::new(),
-            resume: FlagDelay::new(read + 1),
-            write: FlagDelay::new(write),
-            read_address: Delay::new(bits, read),
-            write_address: Delay::new(bits, write - read),
-            _pad_register: widths.pad_register,
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            qualify.valid = valid;
-            qualify.last = last;
-            qualify.keep = beat.keep;
-            resume.clock = clock;
-            resume.reset = reset;
-            resume.d = beat.resume;
-            control.resume_t2 = resume.q;
-            write.clock = clock;
-            write.reset = reset;
-            write.d = qualify.parks;
-            control.write_t4 = write.q;
-            read_address.clock = clock;
-            read_address.d = beat.address;
-            write_address.clock = clock;
-            write_address.d = read_address.q;
-            control.write_address_t4 = write_address.q;
-        );
-        if self._pad_register {
-            wires!(self, wiring; control.read_address_t1 = beat.address;);
-        } else {
-            wires!(self, wiring; control.read_address_t1 = read_address.q;);
-        }
+    qualify.valid = valid;
+    qualify.last = last;
+    qualify.keep = beat.keep;
+    resume = beat.resume;
+    control.resume_t2 = resume;
+    write = qualify.parks;
+    control.write_t4 = write;
+    read_address = beat.address;
+    write_address = read_address;
+    control.write_address_t4 = write_address;
+    if _pad_register {
+        control.read_address_t1 = beat.address;
+    } else {
+        control.read_address_t1 = read_address;
     }
 }
-structural!(ParkPipeline, "park_pipeline: control of the gradient pads, delayed once for all PEs of a PU.");
 
 #[cfg(test)]
 mod tests {

@@ -15,10 +15,9 @@ use crate::beats::{TableWrite, Widths};
 use crate::datapath::arithmetic::{Multiply, RoundStage, Shifted};
 use crate::datapath::memory::TableMemory;
 use crate::rtl::bundle::bundle;
-use crate::rtl::register::{Delay, FlagDelay, Stage};
 use crate::rtl::signal::{Wide, fit};
-use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::number::ceil_log2;
+use blocks::block;
 use rust_hdl::prelude::*;
 use value::{Raise, TableRound, TableValue};
 
@@ -372,203 +371,113 @@ always @(posedge clock) held_fraction <= outside ? border_fraction : fraction;"
     }
 }
 
-/// One function unit.
-#[derive(LogicBlock)]
-pub(crate) struct FunctionUnit {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) tables: TableWrite<In>,
+/// A nonlinear function by table and linear interpolation.
+#[block(clock, reset, wires)]
+pub(crate) fn FunctionUnit(widths: &Widths) {
+    let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
+    let log2 = widths.beat("table_log2");
+    let tables: In<TableWrite> = |name| widths.beat(name);
     /// With the root beat, at t: the beat uses a function.
-    pub(crate) used: Signal<In, Bit>,
-    pub(crate) segments: Wide<In>,
-    pub(crate) table_base: Wide<In>,
-    pub(crate) table_log2: Wide<In>,
-    pub(crate) segment_shift: Wide<In>,
+    let used: In;
+    let segments: In<{ widths.beat("segments") }>;
+    let table_base: In<index>;
+    let table_log2: In<log2>;
+    let segment_shift: In<segment>;
     /// The sum before rounding, at t+2.
-    pub(crate) shifted: Shifted<In>,
+    let shifted: In<Shifted> = |_| word + 1;
     /// At t+10; 0 when no function was used.
-    pub(crate) result: Wide<Out>,
-    pub(crate) result_saturated: Signal<Out, Bit>,
-    never: crate::rtl::signal::Number,
-    used_t9: FlagDelay,
-    segments_t1: Delay,
-    segments_t3: Delay,
-    base_t2: Delay,
-    base_t3: Delay,
-    log2_t1: Delay,
-    log2_t2: Delay,
-    log2_t3: Delay,
-    segment_t1: Delay,
-    start: TableStart,
-    operand: RoundStage,
-    operand_saturated_t9: FlagDelay,
-    places: TablePlaces,
-    shift: TableShift,
+    let result: Out<word, signed>;
+    let result_saturated: Out;
+    let never: Const<1> = 0;
+    let used_t9: FlagDelay<9>;
+    let segments_t1: Delay<{ widths.beat("segments") }, 1>;
+    let segments_t3: Delay<{ widths.beat("segments") }, 2>;
+    let base_t2: Delay<index, 2>;
+    let base_t3: Delay<index, 1>;
+    let (log2_t1, log2_t2, log2_t3): Delay<log2, 1>;
+    let segment_t1: Delay<segment, 1>;
+    let start = TableStart(clock, widths);
+    let operand = RoundStage(clock, word);
+    let operand_saturated_t9: FlagDelay<6>;
+    let places = TablePlaces(clock, widths);
+    let shift = TableShift(clock, widths);
     /// From t+5 to t+9.
-    specials: Vec<Stage<Special<In>, Special<Out>>>,
-    locate: TableIndex,
-    entries: TableMemory,
-    delta_t6: Delay,
-    fraction_t6: Delay,
-    base_t7: Delay,
-    base_t8: Delay,
-    slope: Multiply,
-    raise: Raise,
-    value: TableValue,
-    round: TableRound,
-    _wiring: Wiring,
-}
+    let specials: [Stage<Special>; 5] = |_| 1;
+    let locate = TableIndex(clock, widths);
+    let entries = TableMemory(clock, widths);
+    let delta_t6: Delay<{ word + 2 }, 1>;
+    let fraction_t6: Delay<word, 1>;
+    let base_t7: Delay<{ word + 2 }, 2>;
+    let base_t8: Delay<{ word + 2 }, 1>;
+    let slope = Multiply(clock, word + 2, word, widths.leaves);
+    let raise = Raise(clock, word);
+    let value = TableValue(clock, word);
+    let round = TableRound(clock, word);
 
-impl FunctionUnit {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
-        let log2 = widths.beat("table_log2");
-        let special = || Stage::new(Special::new(&|_| 1), Special::new(&|_| 1));
-        FunctionUnit {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            tables: TableWrite::new(&|name| widths.beat(name)),
-            used: Signal::default(),
-            segments: Wide::new(widths.beat("segments")),
-            table_base: Wide::new(index),
-            table_log2: Wide::new(log2),
-            segment_shift: Wide::new(segment),
-            shifted: Shifted::new(&|_| word + 1),
-            result: Wide::signed(word),
-            result_saturated: Signal::default(),
-            never: crate::rtl::signal::Number::new(0, 1),
-            used_t9: FlagDelay::new(9),
-            segments_t1: Delay::new(widths.beat("segments"), 1),
-            segments_t3: Delay::new(widths.beat("segments"), 2),
-            base_t2: Delay::new(index, 2),
-            base_t3: Delay::new(index, 1),
-            log2_t1: Delay::new(log2, 1),
-            log2_t2: Delay::new(log2, 1),
-            log2_t3: Delay::new(log2, 1),
-            segment_t1: Delay::new(segment, 1),
-            start: TableStart::new(widths),
-            operand: RoundStage::new(word),
-            operand_saturated_t9: FlagDelay::new(6),
-            places: TablePlaces::new(widths),
-            shift: TableShift::new(widths),
-            specials: (5..=9).map(|_| special()).collect(),
-            locate: TableIndex::new(widths),
-            entries: TableMemory::new(widths),
-            delta_t6: Delay::new(word + 2, 1),
-            fraction_t6: Delay::new(word, 1),
-            base_t7: Delay::new(word + 2, 2),
-            base_t8: Delay::new(word + 2, 1),
-            slope: Multiply::new(word + 2, word, widths.leaves),
-            raise: Raise::new(word),
-            value: TableValue::new(word),
-            round: TableRound::new(word),
-            _wiring: Wiring::default(),
-        }
+    specials[0] = shift.special;
+    for n in 1..specials.len() {
+        specials[n] = specials[n - 1];
     }
+    used_t9 = used;
+    segments_t1 = segments;
+    segments_t3 = segments_t1;
+    base_t2 = table_base;
+    base_t3 = base_t2;
+    log2_t1 = table_log2;
+    log2_t2 = log2_t1;
+    log2_t3 = log2_t2;
+    segment_t1 = segment_shift;
+    start.segments = segments_t1;
+    start.table_log2 = log2_t1;
+    start.segment_shift = segment_t1;
 
-    fn wire(&mut self, wiring: &mut Wiring) {
-        let later = self.specials.len() - 1;
-        for n in 0..=later {
-            wires!(self, wiring;
-                specials[n].clock = clock;
-                specials[n].reset = reset;
-            );
-            if n == 0 {
-                wires!(self, wiring; specials[n].d = shift.special;);
-            } else {
-                wires!(self, wiring; specials[n].d = specials[n - 1].q;);
-            }
-        }
-        wires!(self, wiring;
-            used_t9.clock = clock;
-            used_t9.reset = reset;
-            used_t9.d = used;
-            segments_t1.clock = clock;
-            segments_t1.d = segments;
-            segments_t3.clock = clock;
-            segments_t3.d = segments_t1.q;
-            base_t2.clock = clock;
-            base_t2.d = table_base;
-            base_t3.clock = clock;
-            base_t3.d = base_t2.q;
-            log2_t1.clock = clock;
-            log2_t1.d = table_log2;
-            log2_t2.clock = clock;
-            log2_t2.d = log2_t1.q;
-            log2_t3.clock = clock;
-            log2_t3.d = log2_t2.q;
-            segment_t1.clock = clock;
-            segment_t1.d = segment_shift;
-            start.clock = clock;
-            start.segments = segments_t1.q;
-            start.table_log2 = log2_t1.q;
-            start.segment_shift = segment_t1.q;
+    operand.shifted = shifted;
+    operand.negative = never;
+    operand_saturated_t9 = operand.saturated;
+    places.floor = shifted.floor;
+    places.over = shifted.over;
+    places.furthest = start.furthest;
+    places.octave = start.octave;
+    places.span = start.span;
+    places.table_base = base_t2;
+    places.table_log2 = log2_t2;
 
-            operand.clock = clock;
-            operand.shifted = shifted;
-            operand.negative = never;
-            operand_saturated_t9.clock = clock;
-            operand_saturated_t9.reset = reset;
-            operand_saturated_t9.d = operand.saturated;
-            places.clock = clock;
-            places.floor = shifted.floor;
-            places.over = shifted.over;
-            places.furthest = start.furthest;
-            places.octave = start.octave;
-            places.span = start.span;
-            places.table_base = base_t2.q;
-            places.table_log2 = log2_t2.q;
+    shift.word = operand.word;
+    shift.segments = segments_t3;
+    shift.table_base = base_t3;
+    shift.table_log2 = log2_t3;
+    shift.amount = places.amount;
+    shift.lead = places.lead;
+    shift.origin = places.origin;
+    shift.extension = places.extension;
 
-            shift.clock = clock;
-            shift.word = operand.word;
-            shift.segments = segments_t3.q;
-            shift.table_base = base_t3.q;
-            shift.table_log2 = log2_t3.q;
-            shift.amount = places.amount;
-            shift.lead = places.lead;
-            shift.origin = places.origin;
-            shift.extension = places.extension;
+    locate.segment = shift.segment;
+    locate.fraction = shift.fraction;
+    locate.addend = shift.addend;
+    locate.outside = shift.outside;
+    locate.border = shift.border;
+    locate.border_fraction = shift.border_fraction;
+    entries.write = tables.write;
+    entries.write_index = tables.index;
+    entries.write_chunk = tables.chunk;
+    entries.write_data = tables.data;
+    entries.read_index = locate.index;
 
-            locate.clock = clock;
-            locate.segment = shift.segment;
-            locate.fraction = shift.fraction;
-            locate.addend = shift.addend;
-            locate.outside = shift.outside;
-            locate.border = shift.border;
-            locate.border_fraction = shift.border_fraction;
-            entries.clock = clock;
-            entries.write = tables.write;
-            entries.write_index = tables.index;
-            entries.write_chunk = tables.chunk;
-            entries.write_data = tables.data;
-            entries.read_index = locate.index;
+    delta_t6 = entries.delta;
+    fraction_t6 = locate.held_fraction;
+    slope.factor = delta_t6;
+    slope.fraction = fraction_t6;
+    base_t7 = entries.base;
+    base_t8 = base_t7;
+    raise.base = base_t7;
+    value.product = slope.product;
+    value.base = base_t8;
+    value.raised = raise.raised;
 
-            delta_t6.clock = clock;
-            delta_t6.d = entries.delta;
-            fraction_t6.clock = clock;
-            fraction_t6.d = locate.held_fraction;
-            slope.clock = clock;
-            slope.factor = delta_t6.q;
-            slope.fraction = fraction_t6.q;
-            base_t7.clock = clock;
-            base_t7.d = entries.base;
-            base_t8.clock = clock;
-            base_t8.d = base_t7.q;
-            raise.clock = clock;
-            raise.base = base_t7.q;
-            value.clock = clock;
-            value.product = slope.product;
-            value.base = base_t8.q;
-            value.raised = raise.raised;
-
-            round.clock = clock;
-            round.value = value.value;
-            round.arrives = used_t9.q;
-            round.special = specials[later].q;
-            round.operand_saturated = operand_saturated_t9.q;
-            result = round.result;
-            result_saturated = round.result_saturated;
-        );
-    }
+    round.value = value.value;
+    round.arrives = used_t9;
+    round.special = specials[specials.len() - 1];
+    round.operand_saturated = operand_saturated_t9;
+    result = round.result;
+    result_saturated = round.result_saturated;
 }
-structural!(FunctionUnit, "function_unit: a nonlinear function by table and linear interpolation.");

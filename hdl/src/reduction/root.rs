@@ -11,218 +11,100 @@ use crate::datapath::arithmetic::RootRound;
 use crate::datapath::shift::{AmountCode, Shifter, code_bits};
 use crate::reduction::divider::Divider;
 use crate::reduction::function::FunctionUnit;
-use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// Splits the beats: with a function or without.
-#[derive(LogicBlock)]
-struct RootSplit {
-    valid: Signal<In, Bit>,
-    used: Signal<In, Bit>,
-    divide: Signal<In, Bit>,
-    plain: Signal<Out, Bit>,
-    with_function: Signal<Out, Bit>,
+/// Root beats with a function and without.
+#[block]
+fn RootSplit() {
+    let (valid, used, divide): In;
+    let (plain, with_function): Out;
+
+    plain = valid && !used;
+    with_function = valid && used && !divide;
 }
 
-impl RootSplit {
-    fn new() -> Self {
-        RootSplit {
-            valid: Signal::default(),
-            used: Signal::default(),
-            divide: Signal::default(),
-            plain: Signal::default(),
-            with_function: Signal::default(),
-        }
-    }
+/// Root beats that divide.
+#[block]
+fn DivisionSplit() {
+    let (valid, used, divide): In;
+    let start: Out;
+
+    start = valid && used && divide;
 }
 
-impl Logic for RootSplit {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_split: root beats with a function and without.");
-        self.plain.next = self.valid.val() && !self.used.val();
-        self.with_function.next = self.valid.val() && self.used.val() && !self.divide.val();
-    }
+/// Results of two kinds of root beats; never both in a cycle.
+#[block]
+pub(crate) fn RootJoin(word: u32) {
+    let word: In<word>;
+    let word_saturated: In;
+    let value: In<word>;
+    let value_saturated: In;
+    let result: Out<word>;
+    let result_saturated: Out;
+
+    result = word | value;
+    result_saturated = word_saturated || value_saturated;
 }
 
-/// The beats that divide.
-#[derive(LogicBlock)]
-struct DivisionSplit {
-    valid: Signal<In, Bit>,
-    used: Signal<In, Bit>,
-    divide: Signal<In, Bit>,
-    start: Signal<Out, Bit>,
-}
-
-impl DivisionSplit {
-    fn new() -> Self {
-        DivisionSplit {
-            valid: Signal::default(),
-            used: Signal::default(),
-            divide: Signal::default(),
-            start: Signal::default(),
-        }
-    }
-}
-
-impl Logic for DivisionSplit {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("division_split: root beats that divide.");
-        self.start.next = self.valid.val() && self.used.val() && self.divide.val();
-    }
-}
-
-/// Joins the results of beats of two kinds; one that did not arrive is 0.
-#[derive(LogicBlock)]
-pub(crate) struct RootJoin {
-    pub(crate) word: Wide<In>,
-    pub(crate) word_saturated: Signal<In, Bit>,
-    pub(crate) value: Wide<In>,
-    pub(crate) value_saturated: Signal<In, Bit>,
-    pub(crate) result: Wide<Out>,
-    pub(crate) result_saturated: Signal<Out, Bit>,
-}
-
-impl RootJoin {
-    pub(crate) fn new(word: u32) -> Self {
-        RootJoin {
-            word: Wide::new(word),
-            word_saturated: Signal::default(),
-            value: Wide::new(word),
-            value_saturated: Signal::default(),
-            result: Wide::new(word),
-            result_saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for RootJoin {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_join: results of two kinds of root beats; never both in a cycle.");
-        self.result.next = self.word.val() | self.value.val();
-        self.result_saturated.next = self.word_saturated.val() || self.value_saturated.val();
-    }
-}
-
-/// One root unit.
-#[derive(LogicBlock)]
-pub(crate) struct RootUnit {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) sum: Wide<In>,
-    pub(crate) beat: RootBeat<In>,
+/// Rounds the sum of a tree to a word and applies a function where asked.
+#[block(clock, reset, wires)]
+pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
+    let (word, accumulator) = (widths.word, widths.accumulator);
+    let sum: In<accumulator>;
+    let beat: In<RootBeat> = |name| widths.beat(name);
     /// One if there are function units.
-    pub(crate) function_beat: Vec<FunctionBeat<In>>,
-    pub(crate) tables: Vec<TableWrite<In>>,
-    pub(crate) result: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
-    shift_code: AmountCode,
-    code_t1: Delay,
-    shifter: Shifter,
-    plain_t2: FlagDelay,
-    round: RootRound,
-    splits: Vec<RootSplit>,
-    units: Vec<FunctionUnit>,
-    joins: Vec<RootJoin>,
+    let function_beat: [In<FunctionBeat>; functions] = |name| widths.beat(name);
+    let tables: [In<TableWrite>; functions] = |name| widths.beat(name);
+    let result: Out<word>;
+    let saturated: Out;
+    let shift_code = AmountCode(widths.root_shifts);
+    let code_t1: Delay<{ code_bits(widths.root_shifts) }, 1>;
+    let shifter = Shifter(clock, accumulator, word, widths.root_shifts);
+    let plain_t2: FlagDelay<2>;
+    let round = RootRound(clock, word);
+    let splits = [RootSplit(); functions];
+    let units = [FunctionUnit(clock, reset, widths); functions];
+    let joins = [RootJoin(word); functions];
     /// One if there are dividers.
-    division_splits: Vec<DivisionSplit>,
-    dividers: Vec<Divider>,
-    division_joins: Vec<RootJoin>,
-    _wiring: Wiring,
-}
+    let division_splits = [DivisionSplit(); widths.dividers];
+    let dividers = [Divider(clock, reset, word, widths.beat("shift"), widths.beat("segments")); widths.dividers];
+    let division_joins = [RootJoin(word); widths.dividers];
 
-impl RootUnit {
-    pub(crate) fn new(widths: &Widths, functions: usize) -> Self {
-        let (word, accumulator) = (widths.word, widths.accumulator);
-        RootUnit {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            sum: Wide::new(accumulator),
-            beat: RootBeat::new(&|name| widths.beat(name)),
-            function_beat: (0..functions).map(|_| FunctionBeat::new(&|name| widths.beat(name))).collect(),
-            tables: (0..functions).map(|_| TableWrite::new(&|name| widths.beat(name))).collect(),
-            result: Wide::new(word),
-            saturated: Signal::default(),
-            shift_code: AmountCode::new(widths.root_shifts),
-            code_t1: Delay::new(code_bits(widths.root_shifts), 1),
-            shifter: Shifter::new(accumulator, word, widths.root_shifts),
-            plain_t2: FlagDelay::new(2),
-            round: RootRound::new(word),
-            splits: (0..functions).map(|_| RootSplit::new()).collect(),
-            units: (0..functions).map(|_| FunctionUnit::new(widths)).collect(),
-            joins: (0..functions).map(|_| RootJoin::new(word)).collect(),
-            division_splits: (0..widths.dividers).map(|_| DivisionSplit::new()).collect(),
-            dividers: (0..widths.dividers)
-                .map(|_| Divider::new(word, widths.beat("shift"), widths.beat("segments")))
-                .collect(),
-            division_joins: (0..widths.dividers).map(|_| RootJoin::new(word)).collect(),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            shift_code.amount = beat.shift;
-            code_t1.clock = clock;
-            code_t1.d = shift_code.code;
-            shifter.clock = clock;
-            shifter.value = sum;
-            shifter.code = shift_code.code;
-            shifter.code_later = code_t1.q;
-            plain_t2.clock = clock;
-            plain_t2.reset = reset;
-            round.clock = clock;
-            round.shifted = shifter.shifted;
-            round.arrives = plain_t2.q;
-        );
-        if self.units.is_empty() {
-            wires!(self, wiring;
-                plain_t2.d = beat.valid;
-                result = round.word;
-                saturated = round.saturated;
-            );
+    shift_code.amount = beat.shift;
+    code_t1 = shift_code.code;
+    shifter.value = sum;
+    shifter.code = shift_code.code;
+    shifter.code_later = code_t1;
+    round.shifted = shifter.shifted;
+    round.arrives = plain_t2;
+    if units.is_empty() {
+        plain_t2 = beat.valid;
+        result = round.word;
+        saturated = round.saturated;
+    } else {
+        splits[0].valid = beat.valid;
+        splits[0].used = function_beat[0].used;
+        splits[0].divide = function_beat[0].divide;
+        plain_t2 = splits[0].plain;
+        units[0].tables = tables[0];
+        units[0].used = splits[0].with_function;
+        units[0].segments = function_beat[0].segments;
+        units[0].table_base = function_beat[0].table_base;
+        units[0].table_log2 = function_beat[0].table_log2;
+        units[0].segment_shift = function_beat[0].segment_shift;
+        units[0].shifted = shifter.shifted;
+        joins[0].word = round.word;
+        joins[0].word_saturated = round.saturated;
+        joins[0].value = units[0].result;
+        joins[0].value_saturated = units[0].result_saturated;
+        if dividers.is_empty() {
+            result = joins[0].result;
+            saturated = joins[0].result_saturated;
         } else {
-            wires!(self, wiring;
-                splits[0].valid = beat.valid;
-                splits[0].used = function_beat[0].used;
-                splits[0].divide = function_beat[0].divide;
-                plain_t2.d = splits[0].plain;
-                units[0].clock = clock;
-                units[0].reset = reset;
-                units[0].tables = tables[0];
-                units[0].used = splits[0].with_function;
-                units[0].segments = function_beat[0].segments;
-                units[0].table_base = function_beat[0].table_base;
-                units[0].table_log2 = function_beat[0].table_log2;
-                units[0].segment_shift = function_beat[0].segment_shift;
-                units[0].shifted = shifter.shifted;
-                joins[0].word = round.word;
-                joins[0].word_saturated = round.saturated;
-                joins[0].value = units[0].result;
-                joins[0].value_saturated = units[0].result_saturated;
-            );
-            if self.dividers.is_empty() {
-                wires!(self, wiring;
-                    result = joins[0].result;
-                    saturated = joins[0].result_saturated;
-                );
-            } else {
-                self.wire_divider(wiring);
-            }
-        }
-    }
-
-    fn wire_divider(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
             division_splits[0].valid = beat.valid;
             division_splits[0].used = function_beat[0].used;
             division_splits[0].divide = function_beat[0].divide;
-            dividers[0].clock = clock;
-            dividers[0].reset = reset;
             dividers[0].start = division_splits[0].start;
             dividers[0].sum = sum;
             dividers[0].places = beat.shift;
@@ -233,10 +115,9 @@ impl RootUnit {
             division_joins[0].value_saturated = dividers[0].saturated;
             result = division_joins[0].result;
             saturated = division_joins[0].result_saturated;
-        );
+        }
     }
 }
-structural!(RootUnit, "root_unit: rounds the sum of a tree to a word and applies a function where asked.");
 
 #[cfg(test)]
 mod tests {

@@ -10,279 +10,137 @@ use crate::beats::{AluBeat, Widths};
 use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::ProcessingEngine;
-use crate::rtl::register::{Flag, FlagDelay, Register, Stage};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What moves, loads and results are for the scalar unit, or go out of it.
-#[derive(LogicBlock)]
-struct UnitGates {
-    move_t0: Signal<In, Bit>,
-    move_t1: Signal<In, Bit>,
-    move_here: Signal<In, Bit>,
-    load_data: Signal<In, Bit>,
-    load_here: Signal<In, Bit>,
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    send: Signal<In, Bit>,
-    take_t0: Signal<Out, Bit>,
-    take_t1: Signal<Out, Bit>,
-    take_data: Signal<Out, Bit>,
-    goes_out: Signal<Out, Bit>,
+/// Which bus writes and transfers the scalar unit takes, and which results go out.
+#[block]
+fn UnitGates() {
+    let (move_t0, move_t1, move_here, load_data, load_here, valid, last, send): In;
+    let (take_t0, take_t1, take_data, goes_out): Out;
+
+    take_t0 = move_t0 && move_here;
+    take_t1 = move_t1 && move_here;
+    take_data = load_data && load_here;
+    goes_out = valid && last && send;
 }
 
-impl UnitGates {
-    fn new() -> Self {
-        UnitGates {
-            move_t0: Signal::default(),
-            move_t1: Signal::default(),
-            move_here: Signal::default(),
-            load_data: Signal::default(),
-            load_here: Signal::default(),
-            valid: Signal::default(),
-            last: Signal::default(),
-            send: Signal::default(),
-            take_t0: Signal::default(),
-            take_t1: Signal::default(),
-            take_data: Signal::default(),
-            goes_out: Signal::default(),
-        }
-    }
-}
-
-impl Logic for UnitGates {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("unit_gates: which bus writes and transfers the scalar unit takes, and which results go out.");
-        self.take_t0.next = self.move_t0.val() && self.move_here.val();
-        self.take_t1.next = self.move_t1.val() && self.move_here.val();
-        self.take_data.next = self.load_data.val() && self.load_here.val();
-        self.goes_out.next = self.valid.val() && self.last.val() && self.send.val();
-    }
-}
-
+/// What the scalar unit gives to the global bus, 0 where it gives nothing, and its saturation.
+///
 /// What the scalar unit gives to the global bus register, and its part of the status.
-#[derive(LogicBlock)]
-struct UnitResult {
-    out_t7: Signal<In, Bit>,
-    word_t7: Wide<In>,
-    saturated_t7: Signal<In, Bit>,
+#[block]
+fn UnitResult(word: u32) {
+    let out_t7: In;
+    let word_t7: In<word>;
+    let saturated_t7: In;
     /// The PE writes a saturated result.
-    written: Signal<In, Bit>,
+    let written: In;
     /// The bus is taken.
-    take_t0: Signal<In, Bit>,
-    take_t1: Signal<In, Bit>,
-    bus_saturated: Signal<In, Bit>,
-    sent: Wide<Out>,
-    sent_saturated: Signal<Out, Bit>,
-    saturated: Signal<Out, Bit>,
-    nothing: Number,
-}
+    let take_t0: In;
+    let (take_t1, bus_saturated): In;
+    let sent: Out<word>;
+    let (sent_saturated, saturated): Out;
+    let nothing: Const<word> = 0;
 
-impl UnitResult {
-    fn new(word: u32) -> Self {
-        UnitResult {
-            out_t7: Signal::default(),
-            word_t7: Wide::new(word),
-            saturated_t7: Signal::default(),
-            written: Signal::default(),
-            take_t0: Signal::default(),
-            take_t1: Signal::default(),
-            bus_saturated: Signal::default(),
-            sent: Wide::new(word),
-            sent_saturated: Signal::default(),
-            saturated: Signal::default(),
-            nothing: Number::new(0, word),
-        }
+    sent = nothing;
+    if out_t7 {
+        sent = word_t7;
     }
+    sent_saturated = out_t7 && saturated_t7;
+    saturated = written || (bus_saturated && (take_t0 || take_t1));
 }
 
-impl Logic for UnitResult {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!(
-            "unit_result: what the scalar unit gives to the global bus, 0 where it gives nothing, and its saturation."
-        );
-        self.sent.next = self.nothing.val();
-        if self.out_t7.val() {
-            self.sent.next = self.word_t7.val();
-        }
-        self.sent_saturated.next = self.out_t7.val() && self.saturated_t7.val();
-        self.saturated.next =
-            self.written.val() || (self.bus_saturated.val() && (self.take_t0.val() || self.take_t1.val()));
-    }
-}
-
-/// The scalar unit.
-#[derive(LogicBlock)]
-pub(crate) struct ScalarUnit {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) beat: AluBeat<In>,
-    pub(crate) send: Signal<In, Bit>,
-    pub(crate) move_t0: Signal<In, Bit>,
-    pub(crate) move_t1: Signal<In, Bit>,
-    pub(crate) move_destination: Wide<In>,
+/// A PE beside the global root, for values that are the same in all PEs.
+#[block(clock, reset, wires)]
+pub(crate) fn ScalarUnit(widths: &Widths) {
+    let alone = &widths.alone();
+    let beat = |name: &str| alone.beat(name);
+    let beat: In<AluBeat> = beat;
+    let (send, move_t0, move_t1): In;
+    let move_destination: In<{ alone.temporary }>;
     /// The move beat is for the unit, too.
-    pub(crate) move_here: Signal<In, Bit>,
-    pub(crate) load_data: Signal<In, Bit>,
-    pub(crate) load_address: Wide<In>,
-    pub(crate) load_here: Signal<In, Bit>,
+    let move_here: In;
+    let load_data: In;
+    let load_address: In<{ alone.data }>;
+    let load_here: In;
     /// Lane 0 of the transfer.
-    pub(crate) lane: Wide<In>,
+    let lane: In<{ alone.word }>;
     /// What the global bus register is going to hold, and whether it saturated.
-    pub(crate) global_result: Wide<In>,
-    pub(crate) global_saturates: Signal<In, Bit>,
+    let global_result: In<{ alone.word }>;
+    let global_saturates: In;
     /// For the global bus register; 0 when nothing is sent.
-    pub(crate) sent: Wide<Out>,
-    pub(crate) sent_saturated: Signal<Out, Bit>,
-    pub(crate) saturated: Signal<Out, Bit>,
-    beat_now: Stage<AluBeat<In>, AluBeat<Out>>,
-    send_now: Flag,
-    gates: UnitGates,
-    out: FlagDelay,
-    take_t0: Flag,
-    take_t1: Flag,
-    take_data: Flag,
-    lane_now: Register,
+    let sent: Out<{ alone.word }>;
+    let (sent_saturated, saturated): Out;
+    let beat_now: Stage<AluBeat> = beat;
+    let send_now: Flag;
+    let gates = UnitGates();
+    let out: FlagDelay<{ arch::timing::ALU_WRITE as u32 }>;
+    let (take_t0, take_t1, take_data): Flag;
+    let lane_now: Register<{ alone.word }>;
     /// This unit's copy of the global bus register.
-    global_bus: Register,
-    global_saturated: Flag,
-    write_address: WriteAddress,
-    pipeline: ControlPipeline,
-    pe: ProcessingEngine,
-    result: UnitResult,
-    saturated_now: Flag,
-    never: Number,
-    one: Number,
-    _pad_register: bool,
-    _wiring: Wiring,
-}
+    let global_bus: Register<{ alone.word }>;
+    let global_saturated: Flag;
+    let write_address = WriteAddress(clock, alone);
+    let pipeline = ControlPipeline(clock, reset, alone);
+    #[clocked]
+    let pe: ProcessingEngine = ProcessingEngine::without_model(alone);
+    let result = UnitResult(alone.word);
+    let saturated_now: Flag;
+    let (never, one): Const<1> = (0, 1);
+    let _pad_register: bool = alone.pad_register;
 
-impl ScalarUnit {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let alone = &widths.alone();
-        let beat = |name: &str| alone.beat(name);
-        ScalarUnit {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            beat: AluBeat::new(&beat),
-            send: Signal::default(),
-            move_t0: Signal::default(),
-            move_t1: Signal::default(),
-            move_destination: Wide::new(alone.temporary),
-            move_here: Signal::default(),
-            load_data: Signal::default(),
-            load_address: Wide::new(alone.data),
-            load_here: Signal::default(),
-            lane: Wide::new(alone.word),
-            global_result: Wide::new(alone.word),
-            global_saturates: Signal::default(),
-            sent: Wide::new(alone.word),
-            sent_saturated: Signal::default(),
-            saturated: Signal::default(),
-            beat_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
-            send_now: Flag::new(),
-            gates: UnitGates::new(),
-            out: FlagDelay::new(arch::timing::ALU_WRITE as u32),
-            take_t0: Flag::new(),
-            take_t1: Flag::new(),
-            take_data: Flag::new(),
-            lane_now: Register::new(alone.word),
-            global_bus: Register::new(alone.word),
-            global_saturated: Flag::new(),
-            write_address: WriteAddress::new(alone),
-            pipeline: ControlPipeline::new(alone),
-            pe: ProcessingEngine::without_model(alone),
-            result: UnitResult::new(alone.word),
-            saturated_now: Flag::new(),
-            never: Number::new(0, 1),
-            one: Number::new(1, 1),
-            _pad_register: alone.pad_register,
-            _wiring: Wiring::default(),
-        }
-    }
+    beat_now = beat;
+    send_now = send;
+    gates.move_t0 = move_t0;
+    gates.move_t1 = move_t1;
+    gates.move_here = move_here;
+    gates.load_data = load_data;
+    gates.load_here = load_here;
+    gates.valid = beat_now.valid;
+    gates.last = beat_now.last;
+    gates.send = send_now;
+    out = gates.goes_out;
+    take_t0 = gates.take_t0;
+    take_t1 = gates.take_t1;
+    take_data = gates.take_data;
+    lane_now = lane;
+    global_bus = global_result;
+    global_saturated = global_saturates;
 
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            beat_now.clock = clock;
-            beat_now.reset = reset;
-            beat_now.d = beat;
-            send_now.clock = clock;
-            send_now.reset = reset;
-            send_now.d = send;
-            gates.move_t0 = move_t0;
-            gates.move_t1 = move_t1;
-            gates.move_here = move_here;
-            gates.load_data = load_data;
-            gates.load_here = load_here;
-            gates.valid = beat_now.q.valid;
-            gates.last = beat_now.q.last;
-            gates.send = send_now.q;
-            out.clock = clock;
-            out.reset = reset;
-            out.d = gates.goes_out;
-            take_t0.clock = clock;
-            take_t0.reset = reset;
-            take_t0.d = gates.take_t0;
-            take_t1.clock = clock;
-            take_t1.reset = reset;
-            take_t1.d = gates.take_t1;
-            take_data.clock = clock;
-            take_data.reset = reset;
-            take_data.d = gates.take_data;
-            lane_now.clock = clock;
-            lane_now.d = lane;
-            global_bus.clock = clock;
-            global_bus.d = global_result;
-            global_saturated.clock = clock;
-            global_saturated.reset = reset;
-            global_saturated.d = global_saturates;
+    pipeline.beat = beat_now;
+    write_address.load_model = never;
+    write_address.bus_t0 = gates.take_t0;
+    write_address.bus_t1 = gates.take_t1;
+    write_address.loaded = never;
+    write_address.loaded_data = load_address;
+    write_address.moved = move_destination;
+    write_address.result = pipeline.destination_t6;
 
-            pipeline.clock = clock;
-            pipeline.reset = reset;
-            pipeline.beat = beat_now.q;
-            write_address.clock = clock;
-            write_address.load_model = never;
-            write_address.bus_t0 = gates.take_t0;
-            write_address.bus_t1 = gates.take_t1;
-            write_address.loaded = never;
-            write_address.loaded_data = load_address;
-            write_address.moved = move_destination;
-            write_address.result = pipeline.destination_t6;
+    pe.control = pipeline.control;
+    pe.admitted = one;
+    pe.bus.write_t0 = take_t0;
+    pe.bus.write_t1 = take_t1;
+    pe.bus.word = global_bus;
+    pe.bus_admitted = one;
+    pe.load_write_model = never;
+    pe.load_write_data = take_data;
+    pe.addresses = write_address.addresses;
+    pe.load_admitted = one;
+    pe.load_word = lane_now;
 
-            pe.clock = clock;
-            pe.control = pipeline.control;
-            pe.admitted = one;
-            pe.bus.write_t0 = take_t0.q;
-            pe.bus.write_t1 = take_t1.q;
-            pe.bus.word = global_bus.q;
-            pe.bus_admitted = one;
-            pe.load_write_model = never;
-            pe.load_write_data = take_data.q;
-            pe.addresses = write_address.addresses;
-            pe.load_admitted = one;
-            pe.load_word = lane_now.q;
-
-            result.out_t7 = out.q;
-            result.word_t7 = pe.results[0].word;
-            result.saturated_t7 = pe.results[0].saturated;
-            result.written = pe.saturated;
-            result.take_t0 = take_t0.q;
-            result.take_t1 = take_t1.q;
-            result.bus_saturated = global_saturated.q;
-            sent = result.sent;
-            sent_saturated = result.sent_saturated;
-            saturated_now.clock = clock;
-            saturated_now.reset = reset;
-            saturated_now.d = result.saturated;
-            saturated = saturated_now.q;
-        );
-        wire_read_addresses!(self, wiring, self._pad_register, beat, beat_now);
-        for n in 0..self.pe.starts.len() {
-            wires!(self, wiring; pe.starts[n] = pipeline.starts[n];);
-        }
+    result.out_t7 = out;
+    result.word_t7 = pe.results[0].word;
+    result.saturated_t7 = pe.results[0].saturated;
+    result.written = pe.saturated;
+    result.take_t0 = take_t0;
+    result.take_t1 = take_t1;
+    result.bus_saturated = global_saturated;
+    sent = result.sent;
+    sent_saturated = result.sent_saturated;
+    saturated_now = result.saturated;
+    saturated = saturated_now;
+    wire_read_addresses!(beat, beat_now);
+    for n in 0..pe.starts.len() {
+        pe.starts[n] = pipeline.starts[n];
     }
 }
-structural!(ScalarUnit, "scalar_unit: a PE beside the global root, for values that are the same in all PEs.");

@@ -10,192 +10,133 @@
 
 use crate::datapath::multiply_add::COMBINE_BITS;
 use crate::reduction::node::Node;
-use crate::rtl::register::Register;
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What a row's accumulators make together.
-#[derive(LogicBlock)]
-pub(crate) struct RowTree {
-    pub(crate) clock: Signal<In, Clock>,
+/// What a row's accumulators make together, one register per level; 0 while they hold nothing.
+///
+/// `max(1, ceil(log2(terms)))` levels of registers.
+#[block(clock, wires)]
+pub(crate) fn RowTree(terms: u32, width: u32, extremes: bool) {
+    let pairs = terms.div_ceil(2);
     /// The accumulators hold sums.
-    pub(crate) give: Signal<In, Bit>,
+    let give: In;
     /// How they are combined. One on machines with extremes.
-    pub(crate) combine: Vec<Wide<In>>,
-    pub(crate) terms: Vec<Wide<In>>,
-    pub(crate) sum: Wide<Out>,
+    let combine: [In<COMBINE_BITS>; extremes];
+    let terms: [In<width>; terms];
+    let sum: Out<width>;
     /// How `sum` was combined.
-    pub(crate) combined: Vec<Wide<Out>>,
-    pairs: Vec<Node>,
-    combine_after: Vec<Register>,
-    above: AdderTree,
+    let combined: [Out<COMBINE_BITS>; extremes];
+    let pairs = [Node(clock, width, true, extremes && 2 * n + 1 < terms); pairs];
+    let combine_after: [Register<COMBINE_BITS>; extremes];
+    let above = AdderTree(clock, pairs, width, extremes);
     /// Partner of a lone accumulator.
-    zero: Vec<Number>,
-    _wiring: Wiring,
-}
+    let zero: [Const<width>; terms % 2] = 0;
 
-/// The `combine` inputs of a tree.
-fn codes<D: Direction>(extremes: bool) -> Vec<Wide<D>> {
-    (0..u32::from(extremes)).map(|_| Wide::new(COMBINE_BITS)).collect()
-}
-
-impl RowTree {
-    /// `max(1, ceil(log2(terms)))` levels of registers.
-    pub(crate) fn new(terms: u32, width: u32, extremes: bool) -> Self {
-        let pairs = terms.div_ceil(2);
-        RowTree {
-            clock: Signal::default(),
-            give: Signal::default(),
-            combine: codes(extremes),
-            terms: (0..terms).map(|_| Wide::new(width)).collect(),
-            sum: Wide::new(width),
-            combined: codes(extremes),
-            pairs: (0..pairs).map(|pair| Node::new(width, true, extremes && 2 * pair + 1 < terms)).collect(),
-            combine_after: (0..u32::from(extremes)).map(|_| Register::new(COMBINE_BITS)).collect(),
-            above: AdderTree::new(pairs, width, extremes),
-            zero: (0..terms % 2).map(|_| Number::new(0, width)).collect(),
-            _wiring: Wiring::default(),
-        }
+    sum = above.sum;
+    for n in 0..combine.len() {
+        combine_after[n] = combine[n];
+        above.combine[n] = combine_after[n];
+        combined[n] = above.combined[n];
     }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            above.clock = clock;
-            sum = above.sum;
-        );
-        for n in 0..self.combine.len() {
-            wires!(self, wiring;
-                combine_after[n].clock = clock;
-                combine_after[n].d = combine[n];
-                above.combine[n] = combine_after[n].q;
-                combined[n] = above.combined[n];
-            );
+    for pair in 0..pairs.len() {
+        let (left, right) = (2 * pair, 2 * pair + 1);
+        pairs[pair].give[0] = give;
+        pairs[pair].a = terms[left];
+        above.terms[pair] = pairs[pair].sum;
+        for n in 0..pairs[pair].combine.len() {
+            pairs[pair].combine[n] = combine[n];
         }
-        for pair in 0..self.pairs.len() {
-            let (left, right) = (2 * pair, 2 * pair + 1);
-            wires!(self, wiring;
-                pairs[pair].clock = clock;
-                pairs[pair].give[0] = give;
-                pairs[pair].a = terms[left];
-                above.terms[pair] = pairs[pair].sum;
-            );
-            for n in 0..self.pairs[pair].combine.len() {
-                wires!(self, wiring; pairs[pair].combine[n] = combine[n];);
-            }
-            if right < self.terms.len() {
-                wires!(self, wiring; pairs[pair].b = terms[right];);
-            } else {
-                wires!(self, wiring; pairs[pair].b = zero[0];);
-            }
-        }
-    }
-}
-structural!(
-    RowTree,
-    "row_tree: what a row's accumulators make together, one register per level; 0 while they hold nothing."
-);
-
-#[derive(LogicBlock)]
-pub(crate) struct AdderTree {
-    pub(crate) clock: Signal<In, Clock>,
-    /// How the terms are combined. One on machines with extremes.
-    pub(crate) combine: Vec<Wide<In>>,
-    pub(crate) terms: Vec<Wide<In>>,
-    pub(crate) sum: Wide<Out>,
-    /// How `sum` was combined.
-    pub(crate) combined: Vec<Wide<Out>>,
-    nodes: Vec<Node>,
-    /// `combine` after each level.
-    combine_after: Vec<Register>,
-    /// Partner of a lone input.
-    zero: Vec<Number>,
-    _wiring: Wiring,
-}
-
-impl AdderTree {
-    /// `ceil(log2(terms))` levels of registers.
-    pub(crate) fn new(terms: u32, width: u32, extremes: bool) -> Self {
-        let mut nodes = Vec::new();
-        let (mut lone, mut levels) = (false, 0);
-        let mut left = terms;
-        while left > 1 {
-            lone |= left % 2 == 1;
-            // The last one may be alone.
-            nodes.extend((0..left.div_ceil(2)).map(|n| Node::new(width, false, extremes && 2 * n + 1 < left)));
-            left = left.div_ceil(2);
-            levels += 1;
-        }
-        AdderTree {
-            clock: Signal::default(),
-            combine: codes(extremes),
-            terms: (0..terms).map(|_| Wide::new(width)).collect(),
-            sum: Wide::new(width),
-            combined: codes(extremes),
-            nodes,
-            combine_after: (0..if extremes { levels } else { 0 }).map(|_| Register::new(COMBINE_BITS)).collect(),
-            zero: (0..u32::from(lone)).map(|_| Number::new(0, width)).collect(),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        let terms = self.terms.len();
-        let (mut from, mut next) = (0, 0);
-        // The level that is read: `terms[0..]`, then `nodes[from..next]`.
-        let mut width = terms;
-        let mut level = 0;
-        while width > 1 {
-            let above = width.div_ceil(2);
-            for n in 0..above {
-                let (left, right, node) = (2 * n, 2 * n + 1, next + n);
-                wires!(self, wiring; nodes[node].clock = clock;);
-                match (level == 0, right < width) {
-                    (true, true) => wires!(self, wiring; nodes[node].a = terms[left]; nodes[node].b = terms[right];),
-                    (true, false) => wires!(self, wiring; nodes[node].a = terms[left]; nodes[node].b = zero[0];),
-                    (false, true) => {
-                        wires!(self, wiring;
-                            nodes[node].a = nodes[from + left].sum;
-                            nodes[node].b = nodes[from + right].sum;
-                        );
-                    }
-                    (false, false) => {
-                        wires!(self, wiring; nodes[node].a = nodes[from + left].sum; nodes[node].b = zero[0];);
-                    }
-                }
-                for k in 0..self.nodes[node].combine.len() {
-                    if level == 0 {
-                        wires!(self, wiring; nodes[node].combine[k] = combine[k];);
-                    } else {
-                        wires!(self, wiring; nodes[node].combine[k] = combine_after[level - 1].q;);
-                    }
-                }
-            }
-            if level < self.combine_after.len() {
-                wires!(self, wiring; combine_after[level].clock = clock;);
-                if level == 0 {
-                    wires!(self, wiring; combine_after[level].d = combine[0];);
-                } else {
-                    wires!(self, wiring; combine_after[level].d = combine_after[level - 1].q;);
-                }
-            }
-            (from, next, width, level) = (next, next + above, above, level + 1);
-        }
-        if level == 0 {
-            wires!(self, wiring; sum = terms[0];);
+        if right < terms.len() {
+            pairs[pair].b = terms[right];
         } else {
-            wires!(self, wiring; sum = nodes[from].sum;);
-        }
-        for n in 0..self.combined.len() {
-            if level == 0 {
-                wires!(self, wiring; combined[n] = combine[n];);
-            } else {
-                wires!(self, wiring; combined[n] = combine_after[level - 1].q;);
-            }
+            pairs[pair].b = zero[0];
         }
     }
 }
-structural!(AdderTree, "adder_tree: what all its terms make together, one register per level.");
+
+/// A level of a tree: it reads `width` inputs, nodes from number `from` on or the terms, and its own nodes begin at `next`.
+#[derive(Clone, Copy)]
+struct Level {
+    from: usize,
+    next: usize,
+    width: usize,
+}
+
+/// The levels from `terms` inputs to one sum.
+fn levels(terms: usize) -> Vec<Level> {
+    let first = Level { from: 0, next: 0, width: terms };
+    let after = |level: &Level| {
+        let width = level.width.div_ceil(2);
+        Some(Level { from: level.next, next: level.next + width, width })
+    };
+    std::iter::successors(Some(first), after).take_while(|level| level.width > 1).collect()
+}
+
+/// What all its terms make together, one register per level.
+///
+/// `ceil(log2(terms))` levels of registers.
+#[block(clock, wires)]
+pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool) {
+    let levels = levels(terms as usize);
+    let pairs = levels.iter().flat_map(|level| (0..level.width.div_ceil(2)).map(|n| 2 * n + 1 < level.width));
+    let pairs = pairs.collect::<Vec<bool>>();
+    /// How the terms are combined. One on machines with extremes.
+    let combine: [In<COMBINE_BITS>; extremes];
+    let terms: [In<width>; terms];
+    let sum: Out<width>;
+    /// How `sum` was combined.
+    let combined: [Out<COMBINE_BITS>; extremes];
+    /// The last one of a level may have one input.
+    let nodes = [Node(clock, width, false, extremes && pairs[n as usize]); pairs.len()];
+    /// `combine` after each level.
+    let combine_after: [Register<COMBINE_BITS>; if extremes { levels.len() } else { 0 }];
+    /// Partner of a lone input.
+    let zero: [Const<width>; pairs.contains(&false)] = 0;
+    let _levels: Vec<Level> = levels;
+
+    for level in 0.._levels.len() {
+        let Level { from, next, width } = _levels[level];
+        for n in 0..width.div_ceil(2) {
+            let (left, right, node) = (2 * n, 2 * n + 1, next + n);
+            if level == 0 {
+                nodes[node].a = terms[left];
+            } else {
+                nodes[node].a = nodes[from + left].sum;
+            }
+            if right == width {
+                nodes[node].b = zero[0];
+            } else if level == 0 {
+                nodes[node].b = terms[right];
+            } else {
+                nodes[node].b = nodes[from + right].sum;
+            }
+            for k in 0..nodes[node].combine.len() {
+                if level == 0 {
+                    nodes[node].combine[k] = combine[k];
+                } else {
+                    nodes[node].combine[k] = combine_after[level - 1];
+                }
+            }
+        }
+    }
+    for level in 0..combine_after.len() {
+        if level == 0 {
+            combine_after[level] = combine[0];
+        } else {
+            combine_after[level] = combine_after[level - 1];
+        }
+    }
+    if nodes.is_empty() {
+        sum = terms[0];
+        combined = combine;
+    } else {
+        sum = nodes[nodes.len() - 1].sum;
+        for n in 0..combined.len() {
+            combined[n] = combine_after[combine_after.len() - 1];
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Bundles: signals that travel together, declared once for drivers and readers.
 //!
-//! `bundle!` makes a struct generic over the direction, so that `AluBeat<Out>` of one block is wired to `AluBeat<In>` of
+//! `bundle!` makes of each a struct generic over the direction, so that `AluBeat<Out>` of one block is wired to `AluBeat<In>` of
 //! another in one line of [`crate::rtl::wiring::wires!`]. In Verilog a field is `bundle_field`.
 
 use rust_hdl::prelude::*;
@@ -14,7 +14,7 @@ pub(crate) trait Bundle: Block + crate::rtl::wiring::Lines {
 }
 
 macro_rules! bundle {
-    ($(#[$doc:meta])* $name:ident { bits: $($bit:ident),*; words: $($word:ident),*; }) => {
+    ($($(#[$doc:meta])* $name:ident { bits: $($bit:ident),*; words: $($word:ident),*; })*) => { $(
         $(#[$doc])*
         pub(crate) struct $name<D: rust_hdl::prelude::Direction> {
             $(pub(crate) $bit: rust_hdl::prelude::Signal<D, rust_hdl::prelude::Bit>,)*
@@ -81,7 +81,7 @@ macro_rules! bundle {
             const BITS: &'static [&'static str] = &[$(stringify!($bit)),*];
             const WORDS: &'static [&'static str] = &[$(stringify!($word)),*];
         }
-    };
+    )* };
 }
 
 pub(crate) use bundle;

@@ -1,14 +1,12 @@
 //! Wiring of structural blocks: who drives whom, written once.
 //!
-//!     wires!(self, wiring;
-//!         pes[c].clock = clock;
-//!         pes[c].control = pipeline.control;       // a bundle: all its fields
-//!         pes[c].admitted = mask bit c;            // one bit of a vector
-//!     );
+//!     pes[c].control = pipeline.control;       // a bundle: all its fields
+//!     pes[c].admitted = mask.bit(c);           // one bit of a vector
 //!
 //! rust-hdl wants three descriptions of a block: values for its simulator (`update`), which signals are driven
 //! (`connect`) and Verilog (`hdl`). `#[hdl_gen]` makes all three of one function body, but knows neither `a[i].b[j]` nor
-//! bundles. [`wires!`] fills that gap for blocks that only wire: one list, walked in three passes.
+//! bundles. `#[block(wires)]` fills that gap for blocks that only wire: one list, walked in three passes. [`wires!`] is for wires that several blocks
+//! have.
 
 use crate::rtl::signal::{GetBit, Number, Wide};
 use rust_hdl::prelude::*;
@@ -238,9 +236,32 @@ macro_rules! structural {
 
 pub(crate) use {structural, wires};
 
-/// The head line of a block whose body `#[hdl_gen]` translates: `name: what it is`. Nothing in simulation.
-macro_rules! comment {
-    ($text:literal) => {};
+/// How many of a thing a block has: a number, or whether it has one.
+pub(crate) trait Count {
+    fn count(self) -> u32;
 }
 
-pub(crate) use comment;
+impl Count for u32 {
+    fn count(self) -> u32 {
+        self
+    }
+}
+
+/// Literals.
+impl Count for i32 {
+    fn count(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Count for usize {
+    fn count(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Count for bool {
+    fn count(self) -> u32 {
+        self.into()
+    }
+}
