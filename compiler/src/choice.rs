@@ -90,7 +90,7 @@ impl Number for usize {
     }
 }
 
-/// A sum type that [`choice!`] makes.
+/// A sum type that `choice!` makes.
 pub trait Choice: Sized + Default {
     /// The key with the name of the case; `None` where the key of a case makes it.
     const TAG: Option<&'static str>;

@@ -13,7 +13,7 @@
 //! | [`jobs`] | vector operations on the words of each PE |
 //! | [`scheduled`] | the cycle of every job, the address of every word |
 //! | [`image`] | microcode, and its verifier |
-//! | [`choice`] | settings as sum types, from which tables, schemas and messages follow |
+//! | [`mod@choice`] | settings as sum types, from which tables, schemas and messages follow |
 //! | [`means`] | what of these makes programs faster, each with a switch |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
 //! | [`ir`] | passes by name, each on a text of its stage |
