@@ -169,6 +169,10 @@ impl<'a> Run<'a> {
                     }
                 }
                 Step::Unary(operation, a) => of(*a).map(|a| Arithmetic::unary(*operation, a)),
+                // The branch that is not taken may have no value: words are finite, and 0 times any of them is 0.
+                Step::Binary(Binary::Mul, a, b) if of(*a) == Some(Value::ZERO) || of(*b) == Some(Value::ZERO) => {
+                    Some(Value::ZERO)
+                }
                 Step::Binary(operation, a, b) => both(*a, *b).and_then(|(a, b)| arithmetic.binary(*operation, a, b)),
                 Step::DivideByConstant(operation, a, b) => {
                     both(*a, *b).and_then(|(a, b)| arithmetic.divide_by_constant(*operation, a, b))

@@ -18,6 +18,7 @@
 //! | constants | a folded constant is a rounding of its value ([`constants`]) | its tests |
 //! | functions | a function of the table is the formula that it is written out as | `arch::function` |
 //! | powers | `pow` with a constant exponent is products, roots, or by the logarithm | `compiler/tests/identity.rs` |
+//! | zero | 0 times a value that is not defined is 0: words are finite | `canonical::logic` |
 //! | infinities | a number beyond all others is as good as an infinity | `canonical::infinite` |
 //! | log-sum-exp | exponents may be counted from the largest: compared in floating point | `compiler/tests/identity.rs` |
 //!
