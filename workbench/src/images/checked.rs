@@ -1,6 +1,8 @@
 //! The way from the source to the words of an image, as `build` and `prove` say it.
 //!
-//!     source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only
+//! ```text
+//! source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only
+//! ```
 
 use super::design::Design;
 use super::subject::Subject;
