@@ -18,7 +18,7 @@ pub(super) fn whole(program: &Program, nests: &[(Nest, Primitive)], same_as: &[T
             role => declared(id) || role.is_computed(),
         })
         .collect();
-    // Whoever is not whole takes away what depends on it.
+    // A tensor that is not whole makes every tensor computed from it not whole.
     loop {
         let mut changed = false;
         for (nest, primitive) in nests.iter().filter(|(nest, _)| !declared(nest.out.0)) {
