@@ -1,8 +1,9 @@
 //! Arguments become what a command works on: a project, records, a function or a training.
 
-use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, MissingName, PlanOptions, Target};
+use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, PlanOptions, Target};
 use crate::output::Talk;
-use compiler::language::{Language, Limits, Options};
+use compiler::language::{Limits, Options};
+use sim::data::missing::Missing;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::{Data, Failure, Project, Records, Request, Subject};
@@ -22,7 +23,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         config: global.config.clone(),
         machine: global.machine.clone(),
         program: program.map(Path::to_owned),
-        language: global.lang.map(Language::from),
+        language: global.lang,
         reading,
         resident: entry.resident.clone(),
     })
@@ -76,13 +77,13 @@ pub fn no_training(
     plan: &PlanOptions,
     file: &DataFile,
     columns: Option<&[String]>,
-    missing: MissingName,
+    missing: Missing,
 ) -> Result<(), Failure> {
     let data = [
         ("--target", columns.is_some()),
         ("--separator", file.separator.is_some()),
         ("--arrays", file.arrays.is_some()),
-        ("--missing", missing != MissingName::default()),
+        ("--missing", missing != Missing::default()),
     ];
     let given = data.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned());
     match plan.given(&[]).into_iter().chain(given).next() {
@@ -108,7 +109,7 @@ pub fn data(target: &Target) -> Data {
     Data {
         path: target.data.clone(),
         reading: target.file.reading(&target.entry.limits),
-        missing: target.missing.into(),
+        missing: target.missing,
         target: target.columns.clone(),
     }
 }

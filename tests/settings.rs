@@ -217,3 +217,34 @@ fn a_constant_that_is_not_there_is_refused_where_it_is_given() {
     assert!(ran.code == 1 && ran.stderr.contains("E-CONFIG") && ran.stderr.contains("grid.toml:5:9"), "{}", ran.stderr);
     assert_eq!(run(&["check", &program, "--set", "zz=1"]).code, 2);
 }
+
+/// A program that assigns its weights itself has no gradients: what changes gradients would change nothing.
+#[test]
+fn settings_of_gradients_are_refused_where_there_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let program = "model_input x[2];\nmodel_output y;\nmodel w[2];\niterator i[0:2];\nh = sum[i](w[i] * x[i]);\n\
+                   w[i] = w[i] - 0.125 * (h - y) * x[i];\n";
+    let program = file(folder, "own.t", program);
+    let data = file(folder, "data.csv", "a,b,target\n1,2,3\n2,1,3\n0,1,1\n1,0,1\n");
+    let arguments = ["train", &program, "--data", &data, "--epochs", "1"];
+    for (line, key) in [
+        ("optimiser = \"adam\"", "optimiser"),
+        ("optimiser = \"momentum\"", "optimiser"),
+        ("weight_decay = 0.1", "weight_decay"),
+        ("clip = 0.5", "clip"),
+        ("clip_norm = 0.5", "clip_norm"),
+        ("schedule = \"cosine\"", "schedule"),
+        ("warm_up = 2", "warm_up"),
+        ("mu = 0.5", "mu"),
+        ("sizes = { n = \"features\" }", "n"),
+        ("initial = { v = \"zeros\" }", "initial"),
+    ] {
+        file(folder, "own.toml", format!("{TABLE}{line}\n"));
+        let place = if key == "initial" { "own.toml" } else { "own.toml:4" };
+        tool::fails(&arguments, 1, &["E-CONFIG", &format!("`{key}`"), place]);
+    }
+    file(folder, "own.toml", format!("{TABLE}initial = {{ w = \"zeros\" }}\nweight_decay = 0.0\n"));
+    done(&arguments);
+    tool::fails(&[&arguments[..], &["--set", "mu=0.5"]].concat(), 2, &["--set mu has no effect"]);
+}

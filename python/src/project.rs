@@ -43,7 +43,7 @@ where
 
 /// Engines by name; a board is none of them.
 pub(crate) fn rung(py: Python<'_>, name: &str) -> PyResult<Rung> {
-    let all = [Rung::Golden, Rung::Fixed, Rung::Array, Rung::Rtl].map(|rung| (rung.as_str(), rung));
+    let all: Vec<(&str, Rung)> = Rung::ENGINES.iter().map(|rung| (rung.as_str(), *rung)).collect();
     named(py, "the engine", name, &all)
 }
 
@@ -79,8 +79,7 @@ impl Reading {
 /// How a training goes, and what a missing feature becomes, by name; what is not said is the program's or the configuration's.
 fn asked(py: Python<'_>, said: &Bound<'_, PyDict>) -> PyResult<(Choices, Missing)> {
     let wrong = |why: String| raised(py, &Failure::Usage(why));
-    let replacements =
-        [("refuse", Missing::Refuse), ("mean", Missing::Mean), ("median", Missing::Median), ("zero", Missing::Zero)];
+    let replacements: Vec<(&str, Missing)> = Missing::ALL.iter().map(|way| (way.as_str(), *way)).collect();
     let (mut choices, mut missing) = (Choices::default(), Missing::default());
     for (name, value) in said.iter().filter(|(_, value)| !value.is_none()) {
         let name = name.extract::<String>()?;

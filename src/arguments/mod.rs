@@ -12,18 +12,20 @@ pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use plan::PlanOptions;
 pub use typed::typed;
-pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, Ranks, TemplateName};
+pub use values::{Dialect, Format, LimitName, Ranks, TemplateName};
 
 use clap::{Args, Parser, Subcommand};
+use compiler::language::Language;
 use help::config_help;
 use sim::data::file::Reading;
+use sim::data::missing::Missing;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
     WORLD, parse_epochs, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator,
     parse_setting, parse_timeout,
 };
-use workbench::Failure;
+use workbench::{Failure, Rung};
 
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
@@ -68,8 +70,8 @@ pub struct Global {
     #[arg(long, short, global = true, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<usize>,
     /// Language of the program, whatever its extension is
-    #[arg(long, global = true, value_enum)]
-    pub lang: Option<LanguageName>,
+    #[arg(long, global = true, value_parser = values::language())]
+    pub lang: Option<Language>,
     /// Rink: operators associate to the left, and no parentheses are asked for
     #[arg(long, global = true)]
     pub rink_left: bool,
@@ -210,8 +212,8 @@ pub struct Target {
     #[command(flatten)]
     pub file: DataFile,
     /// What missing values among the features become
-    #[arg(long, value_enum, default_value_t = MissingName::Refuse)]
-    pub missing: MissingName,
+    #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
+    pub missing: Missing,
     /// Target columns of the data, separated by commas; default: the last ones
     #[arg(long = "target", value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
@@ -229,8 +231,8 @@ pub struct Eval {
     #[command(flatten)]
     pub entry: Entry,
     /// What runs it
-    #[arg(long, value_enum, default_value_t = EngineName::Golden)]
-    pub engine: EngineName,
+    #[arg(long, value_parser = values::engine(), default_value = Rung::Golden.as_str())]
+    pub engine: Rung,
     /// Fail with exit code 7 if a value was clipped to its word
     #[arg(long)]
     pub deny_saturation: bool,
@@ -246,16 +248,16 @@ pub struct Train {
     #[command(flatten)]
     pub file: DataFile,
     /// What missing values among the features become; the model keeps it for `predict`
-    #[arg(long, value_enum, default_value_t = MissingName::Refuse)]
-    pub missing: MissingName,
+    #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
+    pub missing: Missing,
     /// Target columns, separated by commas; default: the last ones
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Option<Vec<String>>,
     #[command(flatten)]
     pub plan: PlanOptions,
     /// What trains; the golden model always trains too
-    #[arg(long, value_enum, default_value_t = EngineName::Array)]
-    pub engine: EngineName,
+    #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
+    pub engine: Rung,
     /// Use only the first N rows of the training and test parts; or, with a name, a limit of the tool: see `check`
     #[arg(long, value_name = "N|NAME=N", value_parser = RowsOrLimit::parse)]
     pub limit: Vec<RowsOrLimit>,
@@ -334,8 +336,8 @@ pub struct Predict {
     #[command(flatten)]
     pub limits: Limits,
     /// What predicts
-    #[arg(long, value_enum, default_value_t = EngineName::Array)]
-    pub engine: EngineName,
+    #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
+    pub engine: Rung,
     /// Fail with exit code 7 if a value was clipped to its word
     #[arg(long)]
     pub deny_saturation: bool,
@@ -467,8 +469,8 @@ pub struct Sim {
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
     /// `rtl` compares the generated Verilog with the array; `array`, which needs no tools, compares it with fixed point
-    #[arg(long, value_enum, default_value_t = EngineName::Rtl)]
-    pub engine: EngineName,
+    #[arg(long, value_parser = values::engine(), default_value = Rung::Rtl.as_str())]
+    pub engine: Rung,
     /// Fail with exit code 7 if a value was clipped to its word
     #[arg(long)]
     pub deny_saturation: bool,

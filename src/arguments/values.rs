@@ -1,10 +1,39 @@
 //! What a value on the command line may be: names and numbers, with what is said of a wrong one.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use compiler::language::Language;
 use sim::data::missing::Missing;
 use std::ops::Range;
 use workbench::Rung;
+
+/// One of the values that a crate names; the names, their aliases and texts are those of the crate.
+fn named<T: Copy + Send + Sync + 'static>(values: Vec<(T, PossibleValue)>) -> impl TypedValueParser<Value = T> {
+    let names: Vec<PossibleValue> = values.iter().map(|(_, name)| name.clone()).collect();
+    PossibleValuesParser::new(names).map(move |given| {
+        let (value, _) = values.iter().find(|(_, name)| name.matches(&given, false)).expect("the parser knows these");
+        *value
+    })
+}
+
+/// An input language, by the extension of its files or in full.
+pub(super) fn language() -> impl TypedValueParser<Value = Language> {
+    let name = |language: &Language| {
+        let value = PossibleValue::new(language.extension()).help(language.name());
+        (*language, value.aliases(language.alias()))
+    };
+    named(Language::ALL.iter().map(name).collect())
+}
+
+/// An engine that needs no board.
+pub(super) fn engine() -> impl TypedValueParser<Value = Rung> {
+    named(Rung::ENGINES.iter().map(|rung| (*rung, PossibleValue::new(rung.as_str()).help(rung.text()))).collect())
+}
+
+/// Replacements of missing values.
+pub(super) fn missing() -> impl TypedValueParser<Value = Missing> {
+    named(Missing::ALL.iter().map(|way| (*way, PossibleValue::new(way.as_str()).help(way.text()))).collect())
+}
 
 pub(super) fn parse_jobs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "between 1 and 1024".to_owned())
@@ -32,38 +61,6 @@ pub(super) fn parse_gaussian(text: &str) -> Result<(f64, f64), String> {
             Ok((mean, deviation))
         }
         _ => Err("two numbers, the second above 0".to_owned()),
-    }
-}
-
-/// An input language, by the extension of its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LanguageName {
-    /// TABLA
-    #[value(alias = "tabla")]
-    T,
-    /// Tensor Comprehensions
-    Tc,
-    /// Tile
-    Tile,
-    /// Rink's tensor model language
-    #[value(alias = "rink")]
-    Tml,
-    /// The `$` preprocessor
-    Pp,
-    /// ONNX
-    Onnx,
-}
-
-impl From<LanguageName> for Language {
-    fn from(name: LanguageName) -> Language {
-        match name {
-            LanguageName::T => Language::Tabla,
-            LanguageName::Tc => Language::TensorComprehensions,
-            LanguageName::Tile => Language::Tile,
-            LanguageName::Tml => Language::Rink,
-            LanguageName::Pp => Language::Preprocessor,
-            LanguageName::Onnx => Language::Onnx,
-        }
     }
 }
 
@@ -128,60 +125,11 @@ pub enum Dialect {
     Ext,
 }
 
-/// What runs a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// Real numbers (f64)
-    Golden,
-    /// Fixed-point words, bit by bit as the hardware computes
-    Fixed,
-    /// The array, cycle by cycle, in Rust
-    Array,
-    /// The generated Verilog, through Verilator, compared with the array
-    Rtl,
-}
-
-impl From<EngineName> for Rung {
-    fn from(name: EngineName) -> Rung {
-        match name {
-            EngineName::Golden => Rung::Golden,
-            EngineName::Fixed => Rung::Fixed,
-            EngineName::Array => Rung::Array,
-            EngineName::Rtl => Rung::Rtl,
-        }
-    }
-}
-
 pub(super) fn parse_separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if !byte.is_ascii_alphanumeric() && !b"\".-+\r\n".contains(byte) => Ok(*byte),
         _ => Err("one character that is part of no number, such as `;`, or `tab`".to_owned()),
-    }
-}
-
-/// What happens to a missing value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum MissingName {
-    /// They are an error
-    #[default]
-    Refuse,
-    /// The mean of the column in the training part
-    Mean,
-    /// The median of the column in the training part
-    Median,
-    /// 0
-    Zero,
-}
-
-impl From<MissingName> for Missing {
-    fn from(name: MissingName) -> Missing {
-        match name {
-            MissingName::Refuse => Missing::Refuse,
-            MissingName::Mean => Missing::Mean,
-            MissingName::Median => Missing::Median,
-            MissingName::Zero => Missing::Zero,
-        }
     }
 }
 

@@ -75,7 +75,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
     let program = project.with_resident(program)?;
     images::check_fractions(&project, &program)?;
     check_names(&program, inputs, &records)?;
-    let evaluation = Evaluation::new(&project, &program, inputs, options.engine.into(), talk)?;
+    let evaluation = Evaluation::new(&project, &program, inputs, options.engine, talk)?;
     let (result, distance) = (evaluation.values, evaluation.distance);
     let mismatch = evaluation.mismatch.map(Failure::Mismatch);
     warnings.extend(evaluation.warnings);

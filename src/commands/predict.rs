@@ -16,7 +16,7 @@ use workbench::prediction::Prediction;
 use workbench::report::figures;
 use workbench::samples::{self, Samples, read_table};
 use workbench::saturation::{self, Saturation, Unit};
-use workbench::{Failure, Rung, documents};
+use workbench::{Failure, documents};
 
 /// Predicted, row by row.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let about = |diagnostics| samples::about_table(&options.data, &table, diagnostics);
     file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
     let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;
-    let rung = Rung::from(options.engine);
+    let rung = options.engine;
     let Prediction { values, accuracy, clipped, outside } =
         Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
     let distance = accuracy.as_ref().map(|accuracy| accuracy.distance);

@@ -20,7 +20,7 @@ use workbench::{Failure, How, Project};
 pub(super) fn measured(project: Project, report: &Report, talk: &Talk) -> Result<Measured, Failure> {
     let options = &report.train;
     let training = prepared(project, options, talk)?;
-    let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine.into()) };
+    let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine) };
     let outcome = trained(&training, &how, options, talk)?;
     if let Some(failure) = failure(&outcome, options) {
         return Err(failure);

@@ -1,7 +1,7 @@
 //! `run`: train on a board through its serial port, with the array beside it; or run a function there on its records. The port `simulated` is
 //! the Verilog of the board that `bitstream` would make, under Verilator.
 
-use crate::arguments::{EngineName, Entry, Format, Global, Ranks, Run};
+use crate::arguments::{Entry, Format, Global, Ranks, Run};
 use crate::commands::eval::{self, Elements};
 use crate::commands::train;
 use crate::interrupt;
@@ -26,7 +26,7 @@ use workbench::saturation::{self, Saturation, Unit};
 use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
 use workbench::simulated::{Facts, SimulatedLine};
 use workbench::system;
-use workbench::{Failure, Function, Project, documents};
+use workbench::{Failure, Function, Project, Rung, documents};
 
 /// What a function gave on a board.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub struct FunctionRun {
 
 /// Train or run, compare, print.
 pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
-    if options.train.engine != EngineName::Array || options.train.stalls.is_some() {
+    if options.train.engine != Rung::Array || options.train.stalls.is_some() {
         return Err(Failure::Usage("`run` uses the board: --engine and --stalls are for `train` and `sim`".to_owned()));
     }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.

@@ -1,6 +1,6 @@
 //! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps; waves of them.
 
-use crate::arguments::{EngineName, Format, Global, Sim};
+use crate::arguments::{Format, Global, Sim};
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
@@ -74,7 +74,7 @@ fn function(
     let count = options.steps as usize;
     let stalls = || options.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25));
     let mut rungs = Vec::new();
-    if options.engine == EngineName::Rtl {
+    if options.engine == Rung::Rtl {
         let simulator = Simulator::build(machine, talk)?;
         rungs.push(("rtl", function.run(simulator.device(machine), count, stalls())?));
     }
@@ -129,7 +129,7 @@ fn training(
     if wave.is_some() {
         wave::check(&design.images.machine, design.schedule.batch, options)?;
     }
-    let mut maker = EngineMaker::new(options.engine.into(), &design.lowered, Some(&design.images), talk)?;
+    let mut maker = EngineMaker::new(options.engine, &design.lowered, Some(&design.images), talk)?;
     maker.stalls = options.stalls;
     let mut sum = Comparison::default();
     let mut engine = maker.engine(Which::Full, &design.samples.signature);
@@ -157,7 +157,7 @@ fn training(
         .map(|(clipped, unit)| Saturation::all(project, clipped, unit));
     let warnings = accuracy.warnings().chain(saturation::warnings(&clipped, Unit::Update));
     let warnings = warnings.chain(saturation::warnings(&predicted, Unit::Row)).collect();
-    let rungs = Rung::from(options.engine).as_str();
+    let rungs = options.engine.as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
         .map(|first| Failure::Mismatch(format!("{rungs} differs from what stands above it in the ladder: {first}")));
@@ -209,7 +209,7 @@ impl Simulation {
 
 /// Simulate, compare, print.
 pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
-    if !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
+    if !matches!(options.engine, Rung::Array | Rung::Rtl) {
         return Err(Failure::Usage("sim runs the grid: --engine array or rtl".to_owned()));
     }
     // What cannot be written is said before the work, not after it.

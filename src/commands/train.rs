@@ -1,6 +1,6 @@
 //! `train`: stream a data set through an engine, with the golden model beside it.
 
-use crate::arguments::{EngineName, Format, Global, Ranks, Train};
+use crate::arguments::{Format, Global, Ranks, Train};
 use crate::commands::weights;
 use crate::output::{self, Talk};
 use crate::subject;
@@ -23,7 +23,7 @@ use workbench::{Failure, How, ModelFile, Progress, Project, Rung, Training, writ
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
-    if options.stalls.is_some() && !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
+    if options.stalls.is_some() && !matches!(options.engine, Rung::Array | Rung::Rtl) {
         return Err(Failure::Usage("--stalls needs an engine with streams: array or rtl".to_owned()));
     }
     if options.ranks == Some(Ranks::World) {
@@ -83,7 +83,7 @@ impl With<'_> {
 fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Result<(), Failure> {
     let training = with.agree(begun(global, options, with, talk))?;
     let on_boards = with.board.is_some() || !with.boards.is_empty();
-    let rung = if on_boards { Rung::Board } else { options.engine.into() };
+    let rung = if on_boards { Rung::Board } else { options.engine };
     let how = How {
         stalls: options.stalls,
         board: with.board,
@@ -167,7 +167,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
     let choice = Choice {
         table: read_table(options.data()?, &options.file.reading(&options.limits()))?,
         name: options.data()?,
-        missing: options.missing.into(),
+        missing: options.missing,
         target: options.target.as_deref(),
         limit: options.rows()?,
         saved: loaded.as_ref().map(|(_, file)| &file.encoding),

@@ -402,29 +402,30 @@ impl Project {
             None => language::parse(self.language, &self.source.text, options),
         };
         match parsed {
-            Ok(parsed) => self.unknown_constant(&parsed.1, &["train"]).map_or(Ok(parsed), Err),
-            Err(wrong) => Err(self
-                .unknown_constant(&wrong, &["train", "sizes", "set"])
-                .unwrap_or_else(|| Failure::about(&self.source, wrong))),
+            Ok(parsed) => Ok(parsed),
+            Err(wrong) => Err(self.without_effect(&wrong).unwrap_or_else(|| Failure::about(&self.source, wrong))),
         }
     }
 
-    /// A constant that a table gives to the program, which has none of that name, where it stands.
-    fn unknown_constant(&self, wrong: &[arch::Diagnostic], tables: &[&str]) -> Option<Failure> {
+    /// A key of a table that does nothing in the program, such as a constant that it does not have, where it stands.
+    fn without_effect(&self, wrong: &[arch::Diagnostic]) -> Option<Failure> {
         let typed = |name: &String| self.reading.set.iter().any(|(typed, _)| typed == name);
         let config = self.config_source.as_ref().map(|(_, source)| source);
         wrong.iter().filter_map(|wrong| Some((wrong, wrong.setting.as_ref().filter(|name| !typed(name))?))).find_map(
             |(wrong, name)| {
-                let place = |table: &&str| {
-                    let (source, path) = match *table {
+                let place = |table: &str| {
+                    let (source, path) = match table {
                         "train" => (self.settings.as_ref()?, vec!["train", name]),
                         "sizes" => (self.settings.as_ref()?, vec!["train", "sizes", name]),
                         _ => (config?, vec!["build", "set", name]),
                     };
                     Some((source, key_span(&source.text, &path)?))
                 };
-                let (source, span) = tables.iter().find_map(place)?;
-                let message = format!("`{name}` has no effect: the program has no such constant");
+                let (source, span) = ["train", "sizes", "set"].into_iter().find_map(place)?;
+                let message = match wrong.code {
+                    arch::Code::Config => wrong.message.clone(),
+                    _ => format!("`{name}` has no effect: the program has no such constant"),
+                };
                 let diagnostic = arch::Diagnostic::new(arch::Code::Config, span, message);
                 Some(Failure::about(source, vec![arch::Diagnostic { help: wrong.help.clone(), ..diagnostic }]))
             },

@@ -547,6 +547,11 @@ pub fn signature(
     let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
     let model = state.map(|tensor| (tensor.name.clone(), elements(&tensor.shape))).collect();
     let prediction = (wanted.clone(), elements(shape));
+    let is_state = |name: &str| program.tensors.iter().any(|tensor| tensor.role == Role::State && tensor.name == name);
+    if let Some(name) = settings.initial.keys().find(|name| is_added(name) || !is_state(name)) {
+        let message = format!("the program has no weights `{name}`, which `initial` of [train] names");
+        return Err(wrong(message, format!("its names are {}", names())));
+    }
     let is_assigned = |name: &str| {
         let assigned = |update: &Update| program.tensors[update.state.0].name == name;
         !is_added(name) && program.updates.iter().any(assigned)

@@ -27,6 +27,7 @@ use super::gradients::{identity, new_tensor};
 use super::versions::{element_wise, written_boxes};
 use crate::canonical::fresh_name;
 use crate::choice;
+use crate::choice::Choice;
 use crate::tensor::{
     Aggregate, Binary, Descent, Element, Function, Nest, NodeId, Program, Role, Start, Tensor, TensorId, Update,
 };
@@ -52,6 +53,15 @@ impl Optimiser {
     /// Gradient descent at a constant rate.
     pub const PLAIN: Optimiser =
         Optimiser { method: Method::Sgd, weight_decay: 0.0, clip: Clip::Nothing, rate_is_input: false };
+
+    /// The keys of `[train]` that can have made this of [`Optimiser::PLAIN`]; either of the last two makes the rate an input.
+    pub fn keys(&self) -> Vec<&'static str> {
+        let method = (self.method != Method::Sgd).then_some("optimiser");
+        let decay = (self.weight_decay != 0.0).then_some("weight_decay");
+        let clip = self.clip.written().1.into_iter().map(|(key, _)| key);
+        let rate = if self.rate_is_input { &["schedule", "warm_up"][..] } else { &[] };
+        method.into_iter().chain(decay).chain(clip).chain(rate.iter().copied()).collect()
+    }
 }
 
 choice! {
@@ -116,7 +126,7 @@ pub fn is_added(name: &str) -> bool {
 
 /// Replace the descents of a program by Nests that do what the optimiser says.
 pub fn optimise(program: &Program, optimiser: &Optimiser) -> Program {
-    if *optimiser == Optimiser::PLAIN || program.descents.is_empty() {
+    if *optimiser == Optimiser::PLAIN {
         return program.clone();
     }
     let mut result = program.clone();

@@ -60,7 +60,7 @@ impl Measure {
 /// The program that is trained.
 ///
 /// # Errors
-/// A name that the program does not have, a loss that does not fit, something without a derivative.
+/// A name that the program does not have, a loss that does not fit, something without a derivative, a setting without effect.
 pub fn with_training(program: &Program, training: &Training) -> Result<Program, Vec<Diagnostic>> {
     let program = match &training.objective {
         Some(minimised) => {
@@ -69,7 +69,17 @@ pub fn with_training(program: &Program, training: &Training) -> Result<Program, 
         }
         None => program.clone(),
     };
+    if program.descents.is_empty() {
+        let idle = training.optimiser.keys().into_iter().map(without_gradients).collect::<Vec<_>>();
+        return if idle.is_empty() { Ok(program) } else { Err(idle) };
+    }
     Ok(optimise(&program, &training.optimiser))
+}
+
+/// A key of `[train]` that changes gradients, for a program that has none.
+fn without_gradients(key: &str) -> Diagnostic {
+    let message = format!("`{key}` has no effect: the program has no gradients, it assigns its states itself");
+    Diagnostic::global(Code::Config, message).with_setting(key)
 }
 
 impl Minimised {

@@ -68,6 +68,15 @@ impl Language {
         }
     }
 
+    /// Another name of it on the command line, for languages whose extension is not the name.
+    pub fn alias(self) -> Option<&'static str> {
+        match self {
+            Language::Tabla => Some("tabla"),
+            Language::Rink => Some("rink"),
+            _ => None,
+        }
+    }
+
     /// The language of a file, by the extension (without the dot).
     pub fn of_extension(extension: &str) -> Option<Language> {
         Language::ALL.iter().copied().find(|language| language.extension() == extension)

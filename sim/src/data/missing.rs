@@ -16,6 +16,31 @@ pub enum Missing {
     Zero,
 }
 
+impl Missing {
+    /// All of them, the default first.
+    pub const ALL: &[Missing] = &[Missing::Refuse, Missing::Mean, Missing::Median, Missing::Zero];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Missing::Refuse => "refuse",
+            Missing::Mean => "mean",
+            Missing::Median => "median",
+            Missing::Zero => "zero",
+        }
+    }
+
+    /// Its effect, for help texts.
+    pub fn text(self) -> &'static str {
+        match self {
+            Missing::Refuse => "They are an error",
+            Missing::Mean => "The mean of the column in the training part",
+            Missing::Median => "The median of the column in the training part",
+            Missing::Zero => "0",
+        }
+    }
+}
+
 /// One number per column, from the rows `training` of `features`, in which NaN is a gap. A column of gaps becomes 0.
 pub fn replacements(features: &[Vec<f64>], training: &[usize], missing: Missing) -> Vec<f64> {
     let columns = features.first().map_or(0, Vec::len);

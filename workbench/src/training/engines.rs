@@ -271,6 +271,20 @@ pub enum Rung {
 }
 
 impl Rung {
+    /// Those that need no board.
+    pub const ENGINES: &[Rung] = &[Rung::Golden, Rung::Fixed, Rung::Array, Rung::Rtl];
+
+    /// What it is, for help texts.
+    pub fn text(self) -> &'static str {
+        match self {
+            Rung::Golden => "Real numbers (f64)",
+            Rung::Fixed => "Fixed-point words, bit by bit as the hardware computes",
+            Rung::Array => "The array, cycle by cycle, in Rust",
+            Rung::Rtl => "The generated Verilog, through Verilator, compared with the array",
+            Rung::Board => "A board behind a serial port, compared with the array",
+        }
+    }
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -85,10 +85,8 @@ impl<'s> Names<'s> {
             .filter(|(name, setting)| !setting.used || (*name == "mu" && !learns && !self.symbols.contains_key("mu")));
         unused
             .map(|(name, _)| match (name.as_str(), self.symbols.get(name.as_str())) {
-                ("mu", None) => {
-                    Diagnostic::global(Code::WarnUnused, "--set mu has no effect: the program has no gradient")
-                        .with_setting(name)
-                }
+                ("mu", None) => Diagnostic::global(Code::Undef, "--set mu has no effect: the program has no gradient")
+                    .with_setting(name),
                 (_, Some((_, span))) => {
                     Diagnostic::new(Code::Kind, *span, format!("--set {name}: `{name}` is not a constant"))
                         .with_label("defined here")
