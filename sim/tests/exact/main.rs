@@ -38,6 +38,8 @@ fn the_generator_says_everything() {
         "round(",
         "trunc(",
         "int32(",
+        "copysign(",
+        " # ",
         "max(",
         "min(",
         "sum[",
@@ -47,6 +49,9 @@ fn the_generator_says_everything() {
         "ArgMax",
         "Gather",
         "ReduceSum",
+        "ReduceL1",
+        "MatMul",
+        "Hardmax",
         "Sign",
         "Round",
     ];

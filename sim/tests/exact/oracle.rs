@@ -25,11 +25,13 @@ pub(crate) enum Source {
     Tabla,
     Comprehensions,
     Tile,
+    Rink,
     Onnx,
 }
 
 impl Source {
-    pub(crate) const ALL: [Source; 4] = [Source::Tabla, Source::Comprehensions, Source::Tile, Source::Onnx];
+    pub(crate) const ALL: [Source; 5] =
+        [Source::Tabla, Source::Comprehensions, Source::Tile, Source::Rink, Source::Onnx];
 }
 
 /// How a value is made of others.
@@ -44,6 +46,8 @@ pub(crate) enum Operation {
     Round,
     Trunc,
     Sign,
+    /// The first with the sign of the second, which is not 0: -0 is no word.
+    Copysign,
     Add,
     Sub,
     Mul,
@@ -53,9 +57,15 @@ pub(crate) enum Operation {
     /// The third where the first is less than the second, else the second.
     Select,
     Sum,
+    /// Sum of magnitudes.
+    SumOfAbs,
+    /// Sum of products.
+    Dot,
     Largest,
     Smallest,
     ArgMax,
+    /// 1 at the first of the largest, 0 elsewhere.
+    Hardmax,
     /// The element of the second at the place of the largest of the first.
     Gather,
 }
@@ -92,18 +102,22 @@ impl Dice {
 
 fn choices(source: Source) -> &'static [Operation] {
     use Operation::{
-        Abs, Add, ArgMax, Ceil, Floor, Gather, Largest, Less, Max, Min, Mul, Neg, Round, Select, Sign, Smallest, Sub,
-        Sum, Trunc,
+        Abs, Add, ArgMax, Ceil, Copysign, Dot, Floor, Gather, Hardmax, Largest, Less, Max, Min, Mul, Neg, Round,
+        Select, Sign, Smallest, Sub, Sum, SumOfAbs, Trunc,
     };
     match source {
-        Source::Tabla => &[Neg, Add, Sub, Mul, Less, Select, Sum],
-        Source::Comprehensions => {
-            &[Abs, Neg, Floor, Ceil, Round, Trunc, Add, Sub, Mul, Min, Max, Less, Select, Sum, Largest, Smallest]
+        Source::Tabla => &[Neg, Add, Sub, Mul, Less, Select, Sum, Dot],
+        Source::Comprehensions => &[
+            Abs, Neg, Floor, Ceil, Round, Trunc, Copysign, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Largest,
+            Smallest,
+        ],
+        Source::Tile => {
+            &[Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Largest, Smallest]
         }
-        Source::Tile => &[Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Largest, Smallest],
+        Source::Rink => &[Add, Sub, Mul, Dot],
         Source::Onnx => &[
-            Abs, Neg, Floor, Ceil, Round, Sign, Add, Sub, Mul, Min, Max, Less, Select, Sum, Largest, Smallest, ArgMax,
-            Gather,
+            Abs, Neg, Floor, Ceil, Round, Sign, Add, Sub, Mul, Min, Max, Less, Select, Sum, SumOfAbs, Dot, Largest,
+            Smallest, ArgMax, Hardmax, Gather,
         ],
     }
 }
@@ -117,6 +131,10 @@ fn units(operation: Operation, source: Source, of: &[&[i128]], extent: usize, q:
     let each = |f: &dyn Fn(usize) -> Option<i128>| {
         let count = if scalar { 1 } else { extent };
         (0..count).map(f).collect::<Option<Vec<i128>>>().map(|units| (units, scalar))
+    };
+    let product = |i: usize| {
+        let product = at(of[0], i) * at(of[1], i);
+        (product % one == 0).then_some(product / one)
     };
     let all = || (0..extent).map(|i| at(of[0], i));
     let place = || (0..extent).rev().max_by_key(|&i| at(of[0], i)).map(|i| i as i128);
@@ -135,12 +153,13 @@ fn units(operation: Operation, source: Source, of: &[&[i128]], extent: usize, q:
             Some(value.signum() * (down + if up { one } else { 0 }))
         }),
         Operation::Sign => each(&|i| Some(at(of[0], i).signum() * one)),
+        Operation::Copysign => each(&|i| {
+            let sign = at(of[1], i).signum();
+            (sign != 0).then_some(at(of[0], i).abs() * sign)
+        }),
         Operation::Add => each(&|i| Some(at(of[0], i) + at(of[1], i))),
         Operation::Sub => each(&|i| Some(at(of[0], i) - at(of[1], i))),
-        Operation::Mul => each(&|i| {
-            let product = at(of[0], i) * at(of[1], i);
-            (product % one == 0).then_some(product / one)
-        }),
+        Operation::Mul => each(&product),
         Operation::Min => each(&|i| Some(at(of[0], i).min(at(of[1], i)))),
         Operation::Max => each(&|i| Some(at(of[0], i).max(at(of[1], i)))),
         Operation::Less => each(&|i| Some(if at(of[0], i) < at(of[1], i) { one } else { 0 })),
@@ -149,9 +168,15 @@ fn units(operation: Operation, source: Source, of: &[&[i128]], extent: usize, q:
             Some(if a < b { c } else { b })
         }),
         Operation::Sum => Some((vec![all().sum()], true)),
+        Operation::SumOfAbs => Some((vec![all().map(i128::abs).sum()], true)),
+        Operation::Dot => Some((vec![(0..extent).map(product).sum::<Option<i128>>()?], true)),
         Operation::Largest => Some((vec![all().max()?], true)),
         Operation::Smallest => Some((vec![all().min()?], true)),
         Operation::ArgMax => Some((vec![place()? * one], true)),
+        Operation::Hardmax => {
+            let place = place()?;
+            Some(((0..extent as i128).map(|i| if i == place { one } else { 0 }).collect(), false))
+        }
         Operation::Gather => Some((vec![at(of[1], place()? as usize)], true)),
     }
 }
@@ -161,8 +186,8 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(number);
     let mut dice = Dice(random);
-    let source = Source::ALL[(number % 4) as usize];
-    let word = 8 + (number / 4 % 25) as u32;
+    let source = Source::ALL[(number % 5) as usize];
+    let word = 8 + (number / 5 % 25) as u32;
     let places = dice.below(5) as u32;
     let (extent, end) = (2 + dice.below(4), 1i128 << (word - 2).min(22));
     let mut values = Vec::new();
@@ -190,15 +215,29 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
             | Operation::Min
             | Operation::Max
             | Operation::Less
+            | Operation::Copysign
+            | Operation::Dot
             | Operation::Gather => 2,
             _ => 1,
         };
         let of = of[..count].to_vec();
         let reduces = matches!(
             operation,
-            Operation::Sum | Operation::Largest | Operation::Smallest | Operation::ArgMax | Operation::Gather
+            Operation::Sum
+                | Operation::SumOfAbs
+                | Operation::Dot
+                | Operation::Largest
+                | Operation::Smallest
+                | Operation::ArgMax
+                | Operation::Hardmax
+                | Operation::Gather
         );
         if reduces && of.iter().any(|&n| values[n].scalar) {
+            continue;
+        }
+        // Rink adds equal shapes only.
+        let mixed = of.iter().any(|&n| values[n].scalar != values[of[0]].scalar);
+        if source == Source::Rink && mixed && operation != Operation::Mul {
             continue;
         }
         let operands: Vec<&[i128]> = of.iter().map(|&n| values[n].units.as_slice()).collect();

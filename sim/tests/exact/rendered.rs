@@ -57,8 +57,13 @@ fn expression(case: &Case, number: usize) -> String {
         Operation::Round => format!("round({a})"),
         Operation::Trunc if number.is_multiple_of(2) => format!("float(int32({a}))"),
         Operation::Trunc => format!("trunc({a})"),
+        Operation::Copysign => format!("copysign({a}, {b})"),
         Operation::Add => format!("{a} + {b}"),
         Operation::Sub => format!("{a} - {b}"),
+        // A number times a tensor, in Rink.
+        Operation::Mul if case.values[value.of[1]].scalar => format!("{b} * {a}"),
+        Operation::Dot if case.source == Source::Rink => format!("({a} # {b}) . [1 2]"),
+        Operation::Dot => format!("sum[i]({a} * {b})"),
         Operation::Mul => format!("{a} * {b}"),
         Operation::Min => format!("min({a}, {b})"),
         Operation::Max => format!("max({a}, {b})"),
@@ -74,14 +79,16 @@ fn expression(case: &Case, number: usize) -> String {
 fn statement(case: &Case, number: usize) -> String {
     let value = &case.values[number];
     let reduced = match value.operation {
-        Operation::Sum => Some("+"),
+        Operation::Sum | Operation::Dot => Some("+"),
         Operation::Largest => Some("max"),
         Operation::Smallest => Some("min"),
         _ => None,
     };
     let name = format!("t{number}");
+    let of = || value.of.iter().map(|&n| used(case, n)).collect::<Vec<_>>().join(" * ");
     match (case.source, reduced) {
-        (Source::Comprehensions, Some(operator)) => format!("  {name} {operator}=! {}\n", used(case, value.of[0])),
+        (Source::Rink, _) => format!("{name} = {}\n", expression(case, number)),
+        (Source::Comprehensions, Some(operator)) => format!("  {name} {operator}=! {}\n", of()),
         (Source::Comprehensions, None) if value.scalar => format!("  {name} = {}\n", expression(case, number)),
         // The extent where no operand says it.
         (Source::Comprehensions, None) => {
@@ -93,8 +100,7 @@ fn statement(case: &Case, number: usize) -> String {
                 "max" => ">=",
                 _ => "<=",
             };
-            let of = used(case, value.of[0]);
-            format!("  v{number} = {of}\n  {name} = TensorOutput()\n  {name}[] {sign} v{number}[i]\n")
+            format!("  v{number} = {}\n  {name} = TensorOutput()\n  {name}[] {sign} v{number}[i]\n", of())
         }
         (Source::Tile, None) => format!("  {name} = {}\n", expression(case, number)),
         (Source::Tabla, _) if value.scalar => format!("{name} = {};\n", expression(case, number)),
@@ -116,6 +122,14 @@ pub(crate) fn text(case: &Case) -> String {
             "def f(A, B):\n  N = TensorDim()\n  i = TensorIndex()\n  A.bind_dims(N)\n  B.bind_dims(N)\n{statements}  return {}\n",
             names.join(", ")
         ),
+        Source::Rink => {
+            let output = |number: usize| {
+                let extents = if case.values[number].scalar { String::new() } else { n.to_string() };
+                format!("var output t{number} : [{extents}]\n")
+            };
+            let outputs: String = named(case).map(output).collect();
+            format!("var input a : [{n}]\nvar input b : [{n}]\n{outputs}{statements}")
+        }
         Source::Onnx => statements,
     }
 }
@@ -138,6 +152,7 @@ pub(crate) fn program(case: &Case) -> Result<Program, String> {
         Source::Tabla => Language::Tabla,
         Source::Comprehensions => Language::TensorComprehensions,
         Source::Tile => Language::Tile,
+        Source::Rink => Language::Rink,
         Source::Onnx => return graph(case),
     };
     let mut options = language::Options::default();
@@ -152,6 +167,9 @@ fn operator(operation: Operation) -> &'static str {
         Operation::Largest => "ReduceMax",
         Operation::Smallest => "ReduceMin",
         Operation::Sum => "ReduceSum",
+        Operation::SumOfAbs => "ReduceL1",
+        Operation::Dot => "MatMul",
+        Operation::Hardmax => "Hardmax",
         Operation::Select => "Less, Where",
         Operation::Less => "Less, Cast",
         Operation::ArgMax => "ArgMax, Cast",
@@ -167,7 +185,7 @@ fn operator(operation: Operation) -> &'static str {
         Operation::Mul => "Mul",
         Operation::Min => "Min",
         Operation::Max => "Max",
-        Operation::Trunc | Operation::Input => unreachable!("ONNX has none"),
+        Operation::Trunc | Operation::Copysign | Operation::Input => unreachable!("ONNX has none"),
     }
 }
 
