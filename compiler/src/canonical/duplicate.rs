@@ -1,6 +1,7 @@
 //! Common subexpressions: nests that compute the same values become one.
 
 use super::flow::Flow;
+use super::fold::fold_constants;
 use super::fuse::fuse_maps;
 use super::split::split_into_primitives;
 use crate::tensor::{Body, Iterator, Nest, Node, NodeId, Program, Role, Start, TensorId};
@@ -9,10 +10,11 @@ use crate::tensor::{Body, Iterator, Nest, Node, NodeId, Program, Role, Start, Te
 ///
 ///     p = a * b; q = a * b; r = p + q      =>      p = a * b; r = p + p
 ///
-/// What had two readers may have one now, and becomes part of it: fusion and splitting follow, if anything was shared.
+/// What had two readers may have one now, and becomes part of it: fusion and splitting follow, if anything was shared. Terms that cancel leave
+/// constants: folding follows, too.
 pub fn share_duplicates(program: &Program) -> Program {
     let shared = share_once(program);
-    if shared == *program { shared } else { share_once(&split_into_primitives(&fuse_maps(&shared))) }
+    if shared == *program { shared } else { share_once(&fold_constants(&split_into_primitives(&fuse_maps(&shared)))) }
 }
 
 fn share_once(program: &Program) -> Program {
