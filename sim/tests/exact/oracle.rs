@@ -61,6 +61,8 @@ pub(crate) enum Operation {
     SumOfAbs,
     /// Sum of products.
     Dot,
+    /// Product of all elements; of some of them, too, it is a multiple of the last place that fits.
+    Product,
     Largest,
     Smallest,
     ArgMax,
@@ -102,28 +104,35 @@ impl Dice {
 
 fn choices(source: Source) -> &'static [Operation] {
     use Operation::{
-        Abs, Add, ArgMax, Ceil, Copysign, Dot, Floor, Gather, Hardmax, Largest, Less, Max, Min, Mul, Neg, Round,
-        Select, Sign, Smallest, Sub, Sum, SumOfAbs, Trunc,
+        Abs, Add, ArgMax, Ceil, Copysign, Dot, Floor, Gather, Hardmax, Largest, Less, Max, Min, Mul, Neg, Product,
+        Round, Select, Sign, Smallest, Sub, Sum, SumOfAbs, Trunc,
     };
     match source {
-        Source::Tabla => &[Neg, Add, Sub, Mul, Less, Select, Sum, Dot],
+        Source::Tabla => &[Neg, Add, Sub, Mul, Less, Select, Sum, Dot, Product],
         Source::Comprehensions => &[
-            Abs, Neg, Floor, Ceil, Round, Trunc, Copysign, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Largest,
-            Smallest,
+            Abs, Neg, Floor, Ceil, Round, Trunc, Copysign, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Product,
+            Largest, Smallest,
         ],
         Source::Tile => {
-            &[Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Largest, Smallest]
+            &[Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Product, Largest, Smallest]
         }
         Source::Rink => &[Add, Sub, Mul, Dot],
         Source::Onnx => &[
-            Abs, Neg, Floor, Ceil, Round, Sign, Add, Sub, Mul, Min, Max, Less, Select, Sum, SumOfAbs, Dot, Largest,
-            Smallest, ArgMax, Hardmax, Gather,
+            Abs, Neg, Floor, Ceil, Round, Sign, Add, Sub, Mul, Min, Max, Less, Select, Sum, SumOfAbs, Dot, Product,
+            Largest, Smallest, ArgMax, Hardmax, Gather,
         ],
     }
 }
 
 /// The value of an operation in units of 2^-q; nothing where it is no multiple of that.
-fn units(operation: Operation, source: Source, of: &[&[i128]], extent: usize, q: u32) -> Option<(Vec<i128>, bool)> {
+fn units(
+    operation: Operation,
+    source: Source,
+    of: &[&[i128]],
+    extent: usize,
+    q: u32,
+    end: i128,
+) -> Option<(Vec<i128>, bool)> {
     let one = 1i128 << q;
     let at = |list: &[i128], i: usize| list[if list.len() == 1 { 0 } else { i }];
     let whole = |units: i128| units.div_euclid(one) * one;
@@ -170,6 +179,15 @@ fn units(operation: Operation, source: Source, of: &[&[i128]], extent: usize, q:
         Operation::Sum => Some((vec![all().sum()], true)),
         Operation::SumOfAbs => Some((vec![all().map(i128::abs).sum()], true)),
         Operation::Dot => Some((vec![(0..extent).map(product).sum::<Option<i128>>()?], true)),
+        Operation::Product => {
+            let factors: Vec<i128> = all().collect();
+            let of = |some: usize| {
+                let chosen = (0..extent).filter(|i| some >> i & 1 == 1).map(|i| factors[i]);
+                chosen.map(Some).reduce(|a, b| Some(a? * b?).filter(|ab| ab % one == 0).map(|ab| ab / one))?
+            };
+            let largest = (1..1 << extent).map(of).try_fold(0, |most: i128, part| Some(most.max(part?.abs())))?;
+            (largest < end).then_some((vec![of((1 << extent) - 1)?], true))
+        }
         Operation::Largest => Some((vec![all().max()?], true)),
         Operation::Smallest => Some((vec![all().min()?], true)),
         Operation::ArgMax => Some((vec![place()? * one], true)),
@@ -225,6 +243,7 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
             operation,
             Operation::Sum
                 | Operation::SumOfAbs
+                | Operation::Product
                 | Operation::Dot
                 | Operation::Largest
                 | Operation::Smallest
@@ -241,7 +260,7 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
             continue;
         }
         let operands: Vec<&[i128]> = of.iter().map(|&n| values[n].units.as_slice()).collect();
-        let Some((units, scalar)) = units(operation, source, &operands, extent, places) else { continue };
+        let Some((units, scalar)) = units(operation, source, &operands, extent, places, end) else { continue };
         if units.iter().any(|units| units.abs() >= end) {
             continue;
         }

@@ -72,6 +72,7 @@ fn expression(case: &Case, number: usize) -> String {
         Operation::Select if tabla => format!("(({a} < {b}) * {}) + ((1 - ({a} < {b})) * {b})", of[2]),
         Operation::Select => choose(format!("{a} < {b}"), &of[2], b),
         Operation::Sum => format!("sum[i]({a})"),
+        Operation::Product => format!("pi[i]({a})"),
         other => unreachable!("{other:?} is a statement"),
     }
 }
@@ -80,6 +81,7 @@ fn statement(case: &Case, number: usize) -> String {
     let value = &case.values[number];
     let reduced = match value.operation {
         Operation::Sum | Operation::Dot => Some("+"),
+        Operation::Product => Some("*"),
         Operation::Largest => Some("max"),
         Operation::Smallest => Some("min"),
         _ => None,
@@ -97,6 +99,7 @@ fn statement(case: &Case, number: usize) -> String {
         (Source::Tile, Some(operator)) => {
             let sign = match operator {
                 "+" => "+=",
+                "*" => "*=",
                 "max" => ">=",
                 _ => "<=",
             };
@@ -169,6 +172,7 @@ fn operator(operation: Operation) -> &'static str {
         Operation::Sum => "ReduceSum",
         Operation::SumOfAbs => "ReduceL1",
         Operation::Dot => "MatMul",
+        Operation::Product => "ReduceProd",
         Operation::Hardmax => "Hardmax",
         Operation::Select => "Less, Where",
         Operation::Less => "Less, Cast",
