@@ -35,6 +35,13 @@ def causal_softmax(s):
     return {"P": weights / weights.sum(axis=1, keepdims=True)}
 
 
+def spelled(x):
+    sigmoid = 1.0 / (1.0 + np.exp(-x))
+    square = np.exp(2.0 * x)
+    ratio = (square + 3.0) / (2.0 + 0.5 * square)
+    return {"S": sigmoid, "T": np.tanh(x), "P": np.logaddexp(0.0, x), "G": x / (square + 1.0), "H": ratio}
+
+
 def encode(x, f):
     angle = np.outer(np.arange(x.shape[0]), f)
     return {"O": x + np.where(np.arange(x.shape[1]) % 2 == 0, np.sin(angle), np.cos(angle))}
@@ -70,6 +77,7 @@ def unordered(*shape):
 PROGRAMS = [
     ("tc/tril.tc", {"A": quarters(4, 4)}, lambda a: {"L": np.tril(a)}),
     ("tc/causal_softmax.tc", {"S": quarters(4, 4, first=1)}, causal_softmax),
+    ("tc/spelled_out_functions.tc", {"X": 4.0 * quarters(8)}, spelled),
     ("tc/positional_encoding.tc", {"X": quarters(5, 4), "F": np.array([0.75, 0.75, 0.125, 0.125])}, encode),
     ("tc/argmax_axis0.tc", {"A": unordered(5, 3)}, lambda a: {"largest": a.max(axis=0), "row": a.argmax(axis=0)}),
     ("tc/histogram.tc", {"X": integers(9, below=5)}, lambda x: {"H": np.bincount(x, minlength=5)}),

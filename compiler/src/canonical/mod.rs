@@ -46,6 +46,7 @@ pub mod names;
 pub mod padding;
 mod passes;
 pub mod primitive;
+pub mod spelled;
 pub mod split;
 pub mod sums;
 pub mod update;

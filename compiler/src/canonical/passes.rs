@@ -3,7 +3,7 @@
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
 use super::sums::{chain, exponentials, rates, scales};
 use super::{
-    Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, split, update,
+    Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, update,
 };
 use crate::means::Means;
 use crate::tensor::Program;
@@ -88,6 +88,7 @@ pub const PASSES: &[Pass] = &[
     pass!(boxes::split_boxes, "conditions on iterators become bounds"),
     pass!(conditions::mask_conditions, "other conditions become factors, and zeros around what is read"),
     pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),
+    pass!(spelled::recognise_functions, "functions that are spelled by exponentials become those of the table"),
     pass!(split::name_operands, "operands that logic repeats get names"),
     pass!(logic::rewrite_logic, "comparison, choice, rounding and library functions become arithmetic"),
     pass!(fold::fold_constants, "what is constant is computed, until nothing changes"),

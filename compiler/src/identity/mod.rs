@@ -17,10 +17,11 @@
 //! |---|---|---|
 //! | constants | a folded constant is a rounding of its value ([`constants`]) | its tests |
 //! | functions | a function of the table is the formula that it is written out as | `arch::function` |
-//! | powers | `pow` with a constant exponent is products, roots, or by the logarithm | `compiler/tests/identity.rs` |
+//! | powers | `pow` with a constant exponent is products, roots, or by the logarithm | `sim/tests/programs/identity` |
 //! | zero | 0 times a value that is not defined is 0: words are finite | `canonical::logic` |
 //! | infinities | a number beyond all others is as good as an infinity | `canonical::infinite` |
-//! | log-sum-exp | exponents may be counted from the largest: compared in floating point | `compiler/tests/identity.rs` |
+//! | logistic functions | quotients and logarithms of two exponentials are sigmoid, tanh, softplus: compared in floating point | `canonical::spelled` |
+//! | log-sum-exp | exponents may be counted from the largest: compared in floating point | `sim/tests/programs/identity` |
 //!
 //! | module | holds |
 //! |---|---|
@@ -43,7 +44,7 @@ mod unrounded;
 mod value;
 mod wanted;
 
-pub use chain::{Broken, Chain, check, check_each_pass};
+pub use chain::{Broken, Chain, check, check_each_pass, law};
 
 use crate::canonical::Batch;
 use crate::fixed;

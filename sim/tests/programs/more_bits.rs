@@ -123,7 +123,8 @@ fn compositions() -> Vec<Composition> {
     let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 8.0 + 0.0625).sqrt();
     let each = |f: &dyn Fn(usize) -> f64| (0..8).map(f).collect::<Vec<f64>>();
     let error_function = |x: f64| Function::Erf.value([x, 0.0, 0.0]);
-    let of_x = json!({ "A": x });
+    let wide = x.map(|x| 6.0 * x);
+    let (of_x, of_wide) = (json!({ "A": x }), json!({ "A": wide }));
     let composition =
         |name, text, inputs: &Value, expected, held| Composition { name, text, inputs: inputs.clone(), expected, held };
     vec![
@@ -177,7 +178,49 @@ fn compositions() -> Vec<Composition> {
             "def f(float(N) A) -> (O) { O(i) = log(1 + exp(A(i))) }",
             &of_x,
             each(&|i| x[i].exp().ln_1p()),
-            false,
+            true,
+        ),
+        composition(
+            "softplus of large values",
+            "def f(float(N) A) -> (O) { O(i) = log(1 + exp(A(i))) }",
+            &of_wide,
+            each(&|i| wide[i].exp().ln_1p()),
+            true,
+        ),
+        composition(
+            "sigmoid by an exponential",
+            "def f(float(N) A) -> (O) { O(i) = 1.0 / (1.0 + exp(0.0 - A(i))) }",
+            &of_wide,
+            each(&|i| 1.0 / (1.0 + (-wide[i]).exp())),
+            true,
+        ),
+        composition(
+            "sigmoid by a power, with names",
+            "def f(float(N) A) -> (O) {\n  T(i) = 0.0 - A(i)\n  E(i) = exp(T(i))\n  D(i) = E(i) + 1.0\n  O(i) = pow(D(i), -1.0)\n}",
+            &of_wide,
+            each(&|i| 1.0 / (1.0 + (-wide[i]).exp())),
+            true,
+        ),
+        composition(
+            "tanh by exponentials",
+            "def f(float(N) A) -> (O) { O(i) = (exp(A(i)) - exp(0.0 - A(i))) / (exp(A(i)) + exp(0.0 - A(i))) }",
+            &of_wide,
+            each(&|i| wide[i].tanh()),
+            true,
+        ),
+        composition(
+            "tanh by one exponential",
+            "def f(float(N) A) -> (O) { O(i) = (exp(2.0 * A(i)) - 1.0) / (1.0 + exp(2.0 * A(i))) }",
+            &of_wide,
+            each(&|i| wide[i].tanh()),
+            true,
+        ),
+        composition(
+            "SiLU by an exponential",
+            "def f(float(N) A) -> (O) { O(i) = A(i) / (1.0 + exp(0.0 - A(i))) }",
+            &of_wide,
+            each(&|i| wide[i] / (1.0 + (-wide[i]).exp())),
+            true,
         ),
         composition(
             "GELU",

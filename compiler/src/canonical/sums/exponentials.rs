@@ -23,6 +23,9 @@ pub fn shift_exponentials(program: &Program) -> Program {
     for nest in &program.nests {
         Expr::from_body(&nest.body).visit(&mut |e| wanted.extend(used(e).filter(|tensor| sums.contains_key(tensor))));
     }
+    if wanted.is_empty() {
+        return program.clone();
+    }
     let mut draft = Draft::new(program);
     let mut shifted: BTreeMap<TensorId, Shifted> = BTreeMap::new();
     for nest in &program.nests {

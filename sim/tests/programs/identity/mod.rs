@@ -5,6 +5,7 @@ mod identities;
 mod planted;
 
 use crate::numeric::cases_in;
+use compiler::canonical::spelled::recognise_functions;
 use compiler::canonical::{Batch, Keep, Options, PASSES, canonicalise, canonicalise_watched};
 use compiler::fixed::{self, Numbers};
 use compiler::identity::{Effort, Law, Side, check, compare, compare_unrounded};
@@ -142,6 +143,47 @@ fn exponents_may_be_counted_from_the_largest() {
     assert_ne!(before, after, "the law is used");
     for (one, other) in results(&before, &sizes).into_iter().zip(results(&after, &sizes)) {
         assert!((one - other).abs() <= 1e-12 * one.abs().max(1e-6), "{one} {other}");
+    }
+}
+
+/// The law of logistic functions, by the plain evaluator and by formulas of this test: with names in between and scales that are not 1, too.
+#[test]
+fn quotients_and_logarithms_of_two_exponentials_are_functions() {
+    let z = [0.5, -1.25, 3.0, -20.0, 0.0, 7.5];
+    let sizes = serde_json::json!({ "Z": z });
+    let dialect = sim::eval::with_shapes_of(&sizes, Dialect::default());
+    let cases: [(&str, &str, fn(f64) -> f64); 12] = [
+        ("1.0 / (1.0 + exp(-Z(n)))", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
+        ("exp(Z(n)) / (exp(Z(n)) + 1.0)", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
+        ("pow(1.0 + exp(0.0 - Z(n)), -1.0)", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
+        ("3.0 / (2.0 + 5.0 * exp(Z(n)))", "sigmoid", |z| 3.0 / (2.0 + 5.0 * z.exp())),
+        ("Z(n) / (1.0 + exp(-Z(n)))", "sigmoid", |z| z / (1.0 + (-z).exp())),
+        ("2.0 / (1.0 + exp(-2.0 * Z(n))) - 1.0", "sigmoid", f64::tanh),
+        ("(exp(Z(n)) - exp(-Z(n))) / (exp(Z(n)) + exp(-Z(n)))", "tanh", f64::tanh),
+        ("(1.0 - exp(-2.0 * Z(n))) / (1.0 + exp(-2.0 * Z(n)))", "tanh", f64::tanh),
+        ("(exp(2.0 * Z(n)) + 3.0) / (exp(2.0 * Z(n)) + 1.0)", "sigmoid", |z| 1.0 + 2.0 / (1.0 + (2.0 * z).exp())),
+        ("log(1.0 + exp(Z(n)))", "log1p", |z| z.max(0.0) + (-z.abs()).exp().ln_1p()),
+        ("log(exp(Z(n)) + 2.0 * exp(-Z(n)))", "log1p", |z| (z.exp() + 2.0 * (-z).exp()).ln()),
+        ("log1p(exp(0.0 - fabs(Z(n))))", "log1p", |z| (-z.abs()).exp().ln_1p()),
+    ];
+    for (written, function, meant) in cases {
+        let text =
+            format!("def f(float(N) Z) -> (P) {{ P(n) = {} }}", written.replace('-', " - ").replace("( - ", "(0.0 - "));
+        let (program, _) = parse(Language::TensorComprehensions, &text, &dialect).expect(written);
+        let after = recognise_functions(&program);
+        assert!(after.to_string().contains(function), "{written}:\n{after}");
+        assert!(!after.to_string().contains('/'), "{written}:\n{after}");
+        for (found, z) in results(&after, &sizes).into_iter().zip(z) {
+            assert!((found - meant(z)).abs() <= 1e-14 * meant(z).abs().max(1.0), "{written} of {z}: {found}");
+        }
+    }
+    // Nothing is lost where one of the two is subtracted, or where there are three.
+    for written in
+        ["1.0 / (1.0 - exp(Z(n)))", "1.0 / (1.0 + exp(Z(n)) + exp(2.0 * Z(n)))", "1.0 / exp(Z(n))", "log(exp(Z(n)))"]
+    {
+        let text = format!("def f(float(N) Z) -> (P) {{ P(n) = {written} }}");
+        let (program, _) = parse(Language::TensorComprehensions, &text, &dialect).expect(written);
+        assert_eq!(recognise_functions(&program), program, "{written}");
     }
 }
 
