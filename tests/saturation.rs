@@ -1,4 +1,4 @@
-//! Values that do not fit their words: what each command says of them, and that it can be made an error.
+//! Values that do not fit their words: what each command says of them, and that it can be made an error. Trainings that words lose.
 //!
 //! What is expected is counted here, from the rows and the scales of the model.
 
@@ -206,6 +206,53 @@ fn a_training_that_clips_can_be_denied() {
     assert_eq!(train("1", &["--checkpoint", &kept]).code, 0);
     let resumed = counts(&["--resume", &kept]);
     assert_eq!(resumed, whole);
+}
+
+/// The distance is that of the weights that are saved; a training whose updates are less than half a last place is told.
+#[test]
+fn a_training_that_words_lose_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = file(folder.path(), "d.csv", csv(&rows(200, 1.0)));
+    let train = |engine: &str, rate: &str, word: &str| {
+        let path = folder.path().join("m.json").display().to_string();
+        let (rate, word) = (format!("mu={rate}"), format!("word={word}"));
+        let ran = done(&[
+            "train",
+            PROGRAM,
+            "--data",
+            &data,
+            "--set",
+            "m=4",
+            "--set",
+            &rate,
+            "--machine",
+            &word,
+            "--engine",
+            engine,
+            "--epochs",
+            "3",
+            "--save",
+            &path,
+            "--format",
+            "json",
+        ]);
+        let weights =
+            json(&path)["model"]["w"].as_array().unwrap().iter().map(|w| w.as_f64().unwrap()).collect::<Vec<_>>();
+        (ran, weights)
+    };
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).fold(0.0, f64::max);
+    for (rate, word, lost) in [("0.02", "16", false), ("0.0001", "8", true), ("0.0001", "16", false)] {
+        let (golden, reals) = train("golden", rate, word);
+        let (found, words) = train("fixed", rate, word);
+        assert!(golden.json().get("distance_from_golden").is_none());
+        let error = largest(&mut reals.iter().zip(&words).map(|(a, b)| a - b));
+        let distance = &found.json()["distance_from_golden"];
+        for (key, value) in [("absolute", error), ("relative", error / largest(&mut reals.iter().copied()))] {
+            let said = distance[key].as_f64().unwrap();
+            assert!((said - value).abs() <= 1e-12 * value, "{rate}, {word} bits: {key} is {said}, not {value}");
+        }
+        assert_eq!(found.stderr.contains("W-ACCURACY"), lost, "{rate}, {word} bits: {}", found.stderr);
+    }
 }
 
 /// The status of the grid says that computed values were clipped, and only then.

@@ -160,7 +160,7 @@ codes! {
     WarnRepeated = "W-REPEATED" => "Assign the value to a variable and use it twice.",
     /// Something about the numbers deserves attention.
     WarnNumber = "W-NUMBER" => "Check the range of the values: docs/numbers.md explains formats, saturation and binary points.",
-    /// Results are further from the golden model than their formats explain.
+    /// A result is further from the golden model than 1 % of its largest value.
     WarnAccuracy = "W-ACCURACY" => "Use more `table_entries`, a wider word or a fixed binary point for the tensor the warning names; docs/numbers.md compares them.",
 }
 

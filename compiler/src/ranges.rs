@@ -3,6 +3,9 @@
 /// From here on a value stands for an infinity: words have none, and no data come near it.
 const BEYOND: f64 = (1_u128 << 90) as f64;
 
+/// Double precision has every integer below this.
+pub const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;
+
 /// What takes the place of an infinity until formats are known. Sums with other values are still beyond them.
 pub(crate) const INSTEAD_OF_INFINITY: f64 = (1_u128 << 100) as f64;
 

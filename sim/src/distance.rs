@@ -8,6 +8,10 @@
 //! The distance is measured from golden as it is: nothing is rounded to fit a word. Where a result is further away than [`FAR`] of its largest
 //! value, the first tensor in the order of the program that is far from canonical form on real numbers is named. All steps of a run count.
 
+mod training;
+
+pub use training::Trainings;
+
 use crate::eval::Elements;
 use crate::fixed::Fixed;
 use crate::golden::Golden;
@@ -29,6 +33,13 @@ pub struct Distance {
     pub absolute: f64,
     /// Its share of the largest value, of several results the largest share; 0 if all values are 0.
     pub relative: f64,
+}
+
+impl Distance {
+    /// The larger one of each: a small result is not lost beside a large one.
+    fn and(self, other: Distance) -> Distance {
+        Distance { absolute: self.absolute.max(other.absolute), relative: self.relative.max(other.relative) }
+    }
 }
 
 /// Largest error and largest value so far.
@@ -75,7 +86,7 @@ pub struct Accuracy {
     pub distance: Distance,
     /// W-ACCURACY: a result is far from golden, and this tensor was the first to be.
     pub lost_bits: Option<Diagnostic>,
-    /// W-NUMBER: results that are beyond all words, and their first value.
+    /// W-NUMBER: results that no word holds (no numbers, infinities, numbers beyond all words), and their first value.
     pub beyond: Vec<Diagnostic>,
 }
 
@@ -125,14 +136,12 @@ impl Pair<'_> {
             run.set(step);
             run.step(&suspects, &results)?;
         }
-        // A small result is not lost beside a large one.
-        let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), |all, one| {
-            Distance { absolute: all.absolute.max(one.absolute), relative: all.relative.max(one.relative) }
-        });
+        let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), Distance::and);
         let far = results.iter().zip(&run.results).find(|(_, result)| result.is_far());
-        let first = far.map(|(&(_, there), _)| {
-            let suspect = suspects.iter().copied().find(|(_, suspect)| run.found[suspect.0].is_far());
-            self.warning(suspect.map_or(there, |(_, there)| there), &run)
+        let first = far.map(|(&(_, there), result)| {
+            let suspect = suspects.iter().find(|(_, suspect)| run.found[suspect.0].is_far());
+            let (lost, error) = suspect.map_or((there, result.error), |&(_, there)| (there, run.found[there.0].error));
+            self.warning(lost, error, &run)
         });
         Ok(Accuracy { distance, lost_bits: first, beyond: run.beyond.into_values().collect() })
     }
@@ -163,7 +172,7 @@ impl Pair<'_> {
         self.program.tensors.iter().position(|tensor| tensor.name == *name).map(TensorId)
     }
 
-    fn warning(&self, there: TensorId, run: &Run<'_>) -> Diagnostic {
+    fn warning(&self, there: TensorId, error: f64, run: &Run<'_>) -> Diagnostic {
         let tensor = &self.lowered.tensors[there.0];
         let source = tensor.name.split('.').next().unwrap_or(&tensor.name);
         let decided = self.numbers.tensors.iter().find(|numbers| numbers.name == tensor.name);
@@ -181,7 +190,7 @@ impl Pair<'_> {
         let message = format!(
             "`{source}` loses too many of its {} bits: it is up to {:.3e} from the golden model, and results more than {} %",
             self.lowered.word,
-            run.found[there.0].error,
+            error,
             100.0 * FAR
         );
         Diagnostic::new(Code::WarnAccuracy, tensor.span, message)
@@ -265,11 +274,12 @@ impl<'a> Run<'a> {
             let golden: Elements = self.golden.value(here).collect();
             let found = self.values(there);
             self.results[number].include(&found, &golden);
-            let beyond = |value: &Option<f64>| value.is_some_and(|value| value.is_finite() && is_beyond(value));
+            let beyond = |value: &Option<f64>| value.is_some_and(is_beyond);
             if let Some(element) = golden.iter().position(beyond) {
                 let tensor = &self.pair.source.tensors[here.0];
                 let (name, value) = (&tensor.name, golden[element].unwrap_or_default());
-                let message = format!("element {element} of `{name}` is {value:e}, which no word holds");
+                let value = if value.is_finite() { format!("{value:e}") } else { value.to_string().to_lowercase() };
+                let message = format!("element {element} of `{name}` is {value}, which no word holds");
                 let warning = Diagnostic::new(Code::WarnNumber, tensor.span, message)
                     .with_help("leave out what is that large, or scale it");
                 self.beyond.entry(here.0).or_insert(warning);

@@ -13,7 +13,8 @@ use crate::golden::Golden;
 use arch::{Code, Diagnostic};
 use compiler::language::preprocessor::{Preprocessed, Value as Variable};
 use compiler::language::{Options, nearest};
-use compiler::tensor::{Node, Program, Role, Start, Tensor, TensorId};
+use compiler::ranges::EXACT_INTEGERS;
+use compiler::tensor::{Element, Node, Program, Role, Start, Tensor, TensorId};
 use serde_json::{Map, Value, json};
 
 /// Something that evaluates a program, sample after sample.
@@ -106,7 +107,10 @@ pub fn read_more_inputs(
     for (name, value) in inputs {
         let Some((id, tensor)) = hosts().find(|(_, tensor)| tensor.name == *name) else { continue };
         match read_elements(value, &tensor.shape) {
-            Ok(elements) => values.push((TensorId(id), elements)),
+            Ok(elements) => match not_integer(tensor, &elements) {
+                Some(wrong) => errors.push(wrong),
+                None => values.push((TensorId(id), elements)),
+            },
             Err(problem) => errors.push(
                 Diagnostic::new(
                     Code::Shape,
@@ -157,6 +161,38 @@ fn unknown(program: &Program, inputs: &Map<String, Value>) -> impl Iterator<Item
     })
 }
 
+/// The first value that the integer type of a tensor does not have.
+fn not_integer(tensor: &Tensor, elements: &[Option<f64>]) -> Option<Diagnostic> {
+    let Element::Int { bits, signed } = tensor.element else { return None };
+    let size = libm::exp2(f64::from(bits));
+    let (low, end) = if signed { (-size / 2.0, size / 2.0) } else { (0.0, size) };
+    // Double precision rounds the largest integers of 64 bits to the end of their type.
+    let fits = |value: f64| libm::trunc(value) == value && low <= value && (value < end || bits > 53 && value <= end);
+    let (element, value) =
+        elements.iter().enumerate().find_map(|(n, value)| Some((n, value.filter(|&v| !fits(v))?)))?;
+    let (name, sign) = (&tensor.name, if signed { "" } else { "u" });
+    let message = format!("element {element} of `{name}` is {value}, and its elements are {sign}int{bits}");
+    Some(Diagnostic::new(Code::Type, tensor.span, message).with_label(format!("of shape {:?}", tensor.shape)))
+}
+
+/// Integers that double precision, in which programs are evaluated, does not have, told by tensor.
+pub fn inexact_integers(program: &Program, values: &[(TensorId, Elements)]) -> Vec<Diagnostic> {
+    let told = |(id, elements): &(TensorId, Elements)| {
+        let Tensor { name, span, element, .. } = &program.tensors[id.0];
+        let beyond = |value: &Option<f64>| value.is_some_and(|value| value.abs() >= EXACT_INTEGERS);
+        let first = elements.iter().position(beyond).filter(|_| matches!(element, Element::Int { .. }))?;
+        let value = elements[first].unwrap_or_default();
+        let message = format!(
+            "element {first} of `{name}` is {value}, and integers from 2^53 on are computed with in double precision"
+        );
+        Some(
+            Diagnostic::new(Code::WarnNumber, *span, message)
+                .with_help("results that are as large are refused; smaller ones may be off by what was rounded"),
+        )
+    };
+    values.iter().filter_map(told).collect()
+}
+
 /// What the machine cannot be given: truth values where the program has numbers.
 /// An undefined element is 0 in the machine; what depends on it stays undefined in the result.
 pub fn not_words(program: &Program, inputs: &Value, values: &[(TensorId, Elements)]) -> Vec<Diagnostic> {
@@ -166,7 +202,7 @@ pub fn not_words(program: &Program, inputs: &Value, values: &[(TensorId, Element
     let truth = |(id, _): &(TensorId, Elements)| {
         let tensor = &program.tensors[id.0];
         let name = &tensor.name;
-        (tensor.element != compiler::tensor::Element::Bool && has_truth(&inputs[name.as_str()])).then(|| {
+        (tensor.element != Element::Bool && has_truth(&inputs[name.as_str()])).then(|| {
             Diagnostic::new(Code::Type, tensor.span, format!("`{name}` holds numbers, not truth values"))
                 .with_label(format!("of shape {:?}", tensor.shape))
         })

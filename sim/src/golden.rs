@@ -26,7 +26,7 @@ use crate::train::engine::EngineError;
 use crate::train::ranks::Communicator;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options};
-use compiler::ranges::Ranges;
+use compiler::ranges::{EXACT_INTEGERS, Ranges};
 use compiler::tensor::{Descent, Program, Role, TensorId, Update};
 pub use divided::WORTH;
 use plan::Plan;
@@ -313,15 +313,23 @@ enum Fault {
 }
 
 impl Fault {
-    fn diagnostic(self, span: arch::Span) -> Diagnostic {
+    /// In the words of the user, of the tensor that is computed.
+    fn diagnostic(self, span: arch::Span, tensor: &str) -> Diagnostic {
         match self {
             Fault::Outside { index, extent } => {
                 Diagnostic::new(Code::Bounds, span, format!("a computed index is {index}, the extent is {extent}"))
                     .with_help("clamp the index: max(min(index, extent - 1), 0)")
             }
             Fault::DivisionByZero => Diagnostic::new(Code::Const, span, "an integer is divided by zero"),
+            Fault::Overflow { value } if value.abs() >= EXACT_INTEGERS => {
+                let message = format!("`{tensor}`: the integer {value} has no exact value here");
+                Diagnostic::new(Code::Const, span, message)
+                    .with_help("integers are computed with in double precision, up to 2^53")
+            }
             Fault::Overflow { value } => {
-                Diagnostic::new(Code::Const, span, format!("the integer {value} does not fit its type"))
+                let message = format!("`{tensor}`: the integer {value} does not fit its type");
+                Diagnostic::new(Code::Const, span, message)
+                    .with_help("integers of so many bits do not wrap here: use a wider type, or smaller values")
             }
         }
     }

@@ -145,7 +145,14 @@ impl Sample {
                     None => self.start(nest, &point),
                     Some(total) => total,
                 };
-                total = Some(scalar::aggregate(nest.aggregate, so_far, value));
+                let now = scalar::aggregate(nest.aggregate, so_far, value);
+                let adds = matches!(nest.aggregate, Aggregate::Add | Aggregate::Mul);
+                if let (true, Some(sum)) =
+                    (adds && self.is_integer(nest.out), now.filter(|sum| !scalar::is_exact(*sum)))
+                {
+                    return Err(Fault::Overflow(sum));
+                }
+                total = Some(now);
             }
             // An element without any point is not written.
             if let Some(total) = total {
@@ -153,6 +160,10 @@ impl Sample {
             }
         }
         Ok(())
+    }
+
+    fn is_integer(&self, tensor: TensorId) -> bool {
+        matches!(self.program.tensors[tensor.0].element, compiler::tensor::Element::Int { .. })
     }
 
     /// Where the accumulation of the element at a point starts.

@@ -20,7 +20,7 @@ use sim::array::Array;
 use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Distance};
 use sim::driver::{Driver, Run, Words};
-use sim::eval::{Elements, Engine, evaluate, not_words, read_inputs, results, without_words};
+use sim::eval::{Elements, Engine, evaluate, inexact_integers, not_words, read_inputs, results, without_words};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
@@ -58,13 +58,14 @@ impl Evaluation {
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
         let mut golden = Golden::new(program);
         let values = evaluate(program, inputs, &mut golden).map_err(about)?;
+        let given = read_inputs(program, inputs).map_err(about)?;
         let mut warnings = golden.warnings().to_vec();
+        warnings.extend(inexact_integers(program, &given));
         if rung == Rung::Golden {
             return Ok(Evaluation { values, warnings, distance: None, clipped: Vec::new(), mismatch: None });
         }
         images::check_elements(project, program)?;
         project.check_size(program)?;
-        let given = read_inputs(program, inputs).map_err(about)?;
         let not_words = not_words(program, inputs, &given);
         if !not_words.is_empty() {
             return Err(about(not_words));

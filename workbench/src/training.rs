@@ -21,10 +21,11 @@ use crate::samples::{self, Samples};
 use crate::saturation::{self, Saturation, Unit, ValidRanges};
 use crate::serial::AttachedBoard;
 use crate::simulated::Spent;
-use compiler::fixed::NumberReport;
+use compiler::fixed::{self, NumberReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use sim::distance::{Accuracy, Distance, Trainings};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::ranks::Communicator;
@@ -120,6 +121,8 @@ pub struct Achieved {
 pub struct Outcome {
     /// The golden model, then the engine below it, if there is one.
     pub results: Vec<Achieved>,
+    /// How far the weights are from golden's, below golden.
+    pub distance: Option<Distance>,
     /// What was compared with the rungs above.
     pub comparison: Option<Comparison>,
     /// What was clipped to the word.
@@ -221,6 +224,7 @@ impl Training {
         let ranges = merged(&kept.golden.ranges, self.programs.ranges(&golden));
         let mut outcome = Outcome {
             results: vec![reals],
+            distance: None,
             comparison: None,
             saturations: Vec::new(),
             valid: saturation::valid_for_reals(&self.samples.signature, &ranges),
@@ -235,6 +239,9 @@ impl Training {
                 engines::lower(how.rung, project, programs, samples, &outcome.ranges, options, progress)?;
             let before = kept.lower.get_or_insert_with(Reached::default).clone();
             outcome.results.push(self.achieve(how.rung, how, &mut lower, &mut kept, progress)?);
+            let accuracy = self.accuracy(&outcome, lowered.full.as_ref().unwrap_or(&lowered.predict))?;
+            progress.warnings(&project.source, accuracy.lost_bits.as_slice());
+            outcome.distance = Some(accuracy.distance);
             outcome.fractions = Some(lowered.fractions());
             outcome.valid = saturation::valid_for_words(&lowered.predict);
             outcome.numbers = Some(lowered.numbers);
@@ -242,6 +249,23 @@ impl Training {
             outcome.saturations = self.clipped(&before, &lower);
         }
         Ok(outcome)
+    }
+
+    /// How far the lowest engine is from golden after the training.
+    fn accuracy(&self, outcome: &Outcome, lowered: &fixed::Program) -> Result<Accuracy, Failure> {
+        let samples = &self.samples;
+        let mut observer = self.programs.observer(&samples.signature);
+        let first = &samples.train[..samples.train.len().min(SHOWN)];
+        let started = self.judge(observer.as_mut(), self.start.clone(), first, &[]);
+        let started = started.map_err(|error| Failure::of_engine(&self.project.source, error))?;
+        let (golden, last) = (&outcome.results[0], outcome.last());
+        let trainings = Trainings {
+            golden: &golden.trained.model,
+            words: &last.trained.model,
+            losses: (golden.train.loss, last.train.loss),
+            first_loss: started.train.loss,
+        };
+        Ok(trainings.accuracy(lowered))
     }
 
     /// What makes it this training: a checkpoint of another one is refused.

@@ -9,10 +9,11 @@ use crate::elements::{Constants, Kind, count};
 use crate::expression::{Ex, fixed, it};
 use crate::extents::common;
 use crate::fold;
+use crate::integers::{Inexact, inexact, reads};
 use arch::{Code, Span};
 use compiler::language::Limits;
 use compiler::tensor::{
-    Affine, Aggregate, Element, Guard, IterId, Iterator, Nest, Node, Program, Role, Start, Tensor, TensorId,
+    Affine, Aggregate, Element, Guard, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId,
 };
 use std::collections::BTreeSet;
 
@@ -153,6 +154,8 @@ pub(crate) struct Builder {
     limits: Limits,
     folded: u64,
     elements: u64,
+    /// Constants that are not exact.
+    pub(crate) inexact: Inexact,
 }
 
 impl Builder {
@@ -166,6 +169,7 @@ impl Builder {
             limits,
             folded: 0,
             elements: 0,
+            inexact: Inexact::default(),
         }
     }
 
@@ -205,9 +209,12 @@ impl Builder {
         let wanted = self.name.clone();
         let name = self.fresh(&wanted);
         let shape = shape.iter().map(|&extent| extent as u32).collect();
-        // Hosts may give truth values where the graph has them.
-        let is_truth = matches!((&role, kind), (Role::Input, Kind::Bool));
-        let element = if is_truth { Element::Bool } else { Element::Real };
+        // Hosts may give truth values where the graph has them, and whole numbers only where it has integers.
+        let element = match (&role, kind) {
+            (Role::Input, Kind::Bool) => Element::Bool,
+            (Role::Input, Kind::Int { bits, signed }) => Element::Int { bits, signed },
+            _ => Element::Real,
+        };
         self.program.tensors.push(Tensor { name, shape, role, element, span: self.span });
         Ok(Val { id: TensorId(self.program.tensors.len() - 1), kind })
     }
@@ -222,7 +229,11 @@ impl Builder {
 
     /// Constants of a file.
     pub(crate) fn read_constants(&mut self, constants: Constants) -> Translated<Val> {
-        self.constants(&constants.shape, constants.kind, constants.values)
+        let Constants { shape, kind, values } = constants;
+        let told = inexact(&self.name, kind, &values);
+        let value = self.constants(&shape, kind, values)?;
+        self.inexact.read(value.id, told);
+        Ok(value)
     }
 
     /// A constant number.
@@ -351,19 +362,12 @@ impl Builder {
         let points: u64 = points.fold(0, u64::saturating_add);
         let constant =
             |tensor: &TensorId| *tensor == out.id || matches!(self.program.tensors[tensor.0].role, Role::Parameter(_));
-        let reads = |nest: &Nest| {
-            nest.body.nodes.iter().all(|node| match node {
-                Node::Read { tensor, .. } | Node::Gather { tensor, .. } => constant(tensor),
-                _ => true,
-            }) && match &nest.start {
-                Start::Element { tensor, .. } => constant(tensor),
-                _ => true,
-            }
-        };
-        if points > FOLDED || self.folded + points > FOLDED_IN_ALL || !nests.iter().all(reads) {
+        let are_constant = nests.iter().flat_map(reads).all(|tensor| constant(&tensor));
+        if points > FOLDED || self.folded + points > FOLDED_IN_ALL || !are_constant {
             return out;
         }
         self.folded += points;
+        self.inexact.computed(out.id, nests.iter().flat_map(reads));
         if let Some(values) = fold::evaluate(&self.program.tensors, nests, out.id) {
             self.program.nests.truncate(first);
             self.program.tensors[out.id.0].role = Role::Parameter(values);
@@ -376,6 +380,7 @@ impl Builder {
         let begun = self.begin(shape, kind)?;
         let index = (0..shape.len()).map(it).collect();
         self.nest(begun.0, index, loops, body)?;
+        self.hold_sum(begun.0, loops);
         Ok(self.finish(begun))
     }
 

@@ -9,6 +9,7 @@
 use crate::build::{Builder, Refusal, Translated, Val, unsupported};
 use crate::call::{Call, Slot};
 use crate::elements::{self, Beside, Constants, Kind};
+use crate::integers::reads;
 use crate::model::{Attribute, Dimension, Function, Graph, Model, Node, ValueInfo};
 use crate::operators;
 use crate::statics::{live, needed_statically};
@@ -85,9 +86,12 @@ pub(crate) fn lower(model: &Model<'_>, lines: &crate::listing::Lines, reading: &
         warnings: Vec::new(),
     };
     lowering.whole(lines, reading)?;
-    let mut program = lowering.builder.program;
+    let Lowering { builder, mut warnings, .. } = lowering;
+    let (mut program, inexact) = (builder.program, builder.inexact);
+    without_unused_nests(&mut program);
+    warnings.extend(inexact.warnings(&program));
     without_unused(&mut program);
-    Ok((program, lowering.warnings))
+    Ok((program, warnings))
 }
 
 impl<'m> Lowering<'_, 'm> {
@@ -303,6 +307,7 @@ impl<'m> Lowering<'_, 'm> {
             }),
         });
         let operands: Vec<Option<Slot>> = operands.collect::<Translated<_>>()?;
+        let before = self.builder.program.tensors.len();
         let call = Call { node, version: self.version(node.domain), operands };
         let first = node.outputs.iter().find(|name| !name.is_empty());
         self.builder.name = first.map_or_else(|| node.operator.to_owned(), |&name| name.to_owned());
@@ -311,7 +316,10 @@ impl<'m> Lowering<'_, 'm> {
                 Some(function) => self.function(function, &call, depth)?,
                 None => operators::translate(self, &call, depth)?,
             };
-        for (&name, slot) in node.outputs.iter().zip(results) {
+        for (&name, mut slot) in node.outputs.iter().zip(results) {
+            if let Slot::Tensor(value) = &mut slot {
+                *value = self.builder.integer(*value, node.operator, before)?;
+            }
             if !name.is_empty() {
                 self.define(name, slot);
             }
@@ -433,28 +441,26 @@ fn diagnostic(refusal: Refusal, span: Span, what: &str) -> Diagnostic {
     }
 }
 
-/// Remove tensors and Nests that no result needs.
-fn without_unused(program: &mut Program) {
-    use compiler::tensor::{Node as Inner, Start};
+/// Remove Nests that no result needs; which tensors are needed then.
+fn without_unused_nests(program: &mut Program) -> Vec<bool> {
     let mut needed = vec![false; program.tensors.len()];
     program.names.iter().for_each(|(_, id)| needed[id.0] = true);
     for nest in program.nests.iter().rev() {
-        if !needed[nest.out.0] {
-            continue;
-        }
-        for node in &nest.body.nodes {
-            if let Inner::Read { tensor, .. } | Inner::Gather { tensor, .. } = node {
-                needed[tensor.0] = true;
-            }
-        }
-        if let Start::Element { tensor, .. } = &nest.start {
-            needed[tensor.0] = true;
+        if needed[nest.out.0] {
+            reads(nest).for_each(|tensor| needed[tensor.0] = true);
         }
     }
+    program.nests.retain(|nest| needed[nest.out.0]);
+    needed
+}
+
+/// Remove tensors and Nests that no result needs.
+fn without_unused(program: &mut Program) {
+    use compiler::tensor::{Node as Inner, Start};
+    let mut needed = without_unused_nests(program);
     for (needed, tensor) in needed.iter_mut().zip(&program.tensors) {
         *needed |= matches!(tensor.role, Role::Input | Role::State);
     }
-    program.nests.retain(|nest| needed[nest.out.0]);
     let mut number = 0;
     let moved: Vec<TensorId> = needed
         .iter()

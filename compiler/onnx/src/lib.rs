@@ -22,6 +22,7 @@
 //! | `expression` | values at a point of a Nest |
 //! | `extents` | extents that two shapes have in common |
 //! | `fold` | Nests of constants, computed |
+//! | `integers` | results of integer types |
 //! | `operators` | one file for each kind of operator |
 
 mod build;
@@ -31,6 +32,7 @@ mod expression;
 mod extents;
 mod fold;
 mod graph;
+mod integers;
 pub mod listing;
 pub mod model;
 mod operators;

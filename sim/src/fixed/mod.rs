@@ -153,3 +153,44 @@ impl Fixed {
         self.counts = counts;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of three products of 8-bit words: the accumulator of 16 bits does not hold all of them, and what it loses is counted.
+    #[test]
+    fn sums_that_wrap_count_as_clipped() {
+        let text = "word 8\naccumulator 16\ninput x[3]: q0\ninput y[3]: q0\ninput z: q0\noutput s: q-8\n\n\
+                    s = round(z << 2 SIGN x[i] * y[i]) >> 8 within ranges  over i in 0..3\nname s = s\n";
+        for (sign, factor) in [("+", 1), ("-", -1)] {
+            let program: Program = text.replace("SIGN", sign).parse().expect("a good text");
+            let (mut fixed, mut state, mut wrapped) = (Fixed::new(&program), 1u64, 0);
+            let [x, y, z, s] = ["x", "y", "z", "s"].map(|name| fixed.tensor(name).expect("a tensor"));
+            for step in 0..2000 {
+                let mut word = || {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 56) as i64 - 128
+                };
+                // Every second one of large words.
+                let mut words = |count: usize| -> Vec<i64> {
+                    (0..count)
+                        .map(|_| if step % 2 == 0 { word() } else { word().signum() * 127 - i64::from(word() < 0) })
+                        .collect()
+                };
+                let (a, b, c) = (words(3), words(3), words(1));
+                for (tensor, words) in [(x, &a), (y, &b), (z, &c)] {
+                    fixed.set(tensor, words);
+                }
+                fixed.step();
+                let sum = 4 * c[0] + factor * a.iter().zip(&b).map(|(a, b)| a * b).sum::<i64>();
+                let held = (sum + (1 << 15)).rem_euclid(1 << 16) - (1 << 15);
+                let nearest = (held as f64 / 256.0).round_ties_even() as i64;
+                wrapped += u64::from(held != sum || nearest == 128);
+                assert_eq!(fixed.words(s), [nearest.min(127)], "{a:?} {b:?} {c:?}");
+                assert_eq!(fixed.computed()[0].values, wrapped, "{a:?} {b:?} {c:?}");
+            }
+            assert!(wrapped > 100, "{wrapped} of 2000");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use arch::division::{Rounding, divide};
 use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
 use arch::number::{round_half_even, saturate, wrap};
-use compiler::fixed::{Kind, Operand, Operation, Program};
+use compiler::fixed::{Kind, Operand, Operation, Program, SumBound};
 
 /// An operation whose operands are linear addresses: `base + sum(stride * iterations of each iterator)`.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ enum Action {
         combine: Combine,
         shift: u32,
         finish: Finish,
+        /// Whether words make sums that the accumulator does not hold; then they are computed as they are.
+        may_wrap: bool,
     },
     Product {
         factor: Source,
@@ -80,14 +82,17 @@ impl Compiled {
             },
         };
         let action = match &operation.kind {
-            Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, .. } => Action::MultiplyAdd {
-                start: start.as_ref().map(source),
-                align: *align,
-                product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
-                combine: *combine,
-                shift: *shift,
-                finish: *finish,
-            },
+            Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, bound, .. } => {
+                Action::MultiplyAdd {
+                    start: start.as_ref().map(source),
+                    align: *align,
+                    product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
+                    combine: *combine,
+                    shift: *shift,
+                    finish: *finish,
+                    may_wrap: *bound == SumBound::Ranges && !combine.compares(),
+                }
+            }
             Kind::Product { factor, shift, one } => {
                 Action::Product { factor: source(factor), shift: *shift, one: *one }
             }
@@ -118,7 +123,7 @@ impl Compiled {
         let mut point = vec![0usize; self.extents.len()];
         loop {
             let (result, saturated) = match &self.action {
-                Action::MultiplyAdd { start, align, product, combine, shift, finish } => {
+                Action::MultiplyAdd { start, align, product, combine, shift, finish, may_wrap } => {
                     let start = start.as_ref().map(|s| s.at(memory, &point));
                     let sum = if combine.compares() {
                         let extreme =
@@ -126,10 +131,20 @@ impl Compiled {
                         let start = start.map(|start| i128::from(start) << align);
                         let all = start.into_iter().chain(extreme);
                         all.reduce(|one, other| combine.join(one, other)).expect("something is compared")
+                    } else if *may_wrap {
+                        self.whole(
+                            start.map(|start| i128::from(start) << align),
+                            product.as_ref(),
+                            *combine,
+                            memory,
+                            &mut point,
+                        )
                     } else {
                         self.total(program, (start, align), product.as_ref(), *combine, memory, &mut point)
                     };
-                    finished(sum, program, *shift, *finish)
+                    let (result, saturated) = finished(sum, program, *shift, *finish);
+                    // What wraps is not the sum: it counts as clipped, whatever is left of it.
+                    (result, saturated || *may_wrap && wrap(sum, program.accumulator) != sum)
                 }
                 Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
                 Action::Divide { dividend, divisor, places, rounding } => {
@@ -209,16 +224,27 @@ impl Compiled {
         memory: &[Vec<i64>],
         point: &mut [usize],
     ) -> i128 {
-        let negate = combine == Combine::Subtract;
         if program.accumulator <= 64 {
             let sum = self.sum64(product, memory, point);
-            let sum = if negate { sum.wrapping_neg() } else { sum };
+            let sum = if combine == Combine::Subtract { sum.wrapping_neg() } else { sum };
             i128::from(start.unwrap_or(0).wrapping_shl(*align).wrapping_add(sum))
         } else {
-            let sum = self.sum128(product, memory, point);
-            let sum = if negate { sum.wrapping_neg() } else { sum };
-            (i128::from(start.unwrap_or(0)) << align).wrapping_add(sum)
+            self.whole(start.map(|start| i128::from(start) << align), product, combine, memory, point)
         }
+    }
+
+    /// Start and products at a point.
+    fn whole(
+        &self,
+        start: Option<i128>,
+        product: Option<&Factors>,
+        combine: Combine,
+        memory: &[Vec<i64>],
+        point: &mut [usize],
+    ) -> i128 {
+        let sum = self.sum128(product, memory, point);
+        let sum = if combine == Combine::Subtract { sum.wrapping_neg() } else { sum };
+        start.unwrap_or(0).wrapping_add(sum)
     }
 
     /// Call `visit` with base addresses and strides of the two factors for each run of the innermost reduction loop.

@@ -13,10 +13,12 @@
 //! samples the sample is an iterator more: the outermost of the free ones where each sample has its value, the outermost of a reduction where
 //! samples are added up.
 
+use super::Fault;
 use super::arithmetic::{self, Operation};
 use super::samples::{Held, Samples, Scale, reads};
 use super::written::Written;
 use arch::{Diagnostic, Span};
+use compiler::ranges::EXACT_INTEGERS;
 use compiler::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Nest, Node, Program, Role, Start, TensorId,
 };
@@ -53,8 +55,10 @@ pub(super) struct Plan {
     pub(super) at: Vec<i64>,
     /// What values become before they are written, where samples are combined.
     pub(super) scale: Scale,
-    /// Largest and smallest value of the written element type, if it is an integer.
+    /// Smallest and largest value of the written tensor, if its elements are integers.
     pub(super) limits: Option<(f64, f64)>,
+    /// Name of the written tensor.
+    name: String,
     pub(super) span: Span,
     pub(super) warning: Warning,
     /// Where its elements are, row by row, once ranks have shared it.
@@ -206,10 +210,16 @@ impl Plan {
             forms,
             scale: combined.map_or(Scale::ONE, |tensor| samples.scale(program, tensor)),
             limits: integer_limits(program.tensors[nest.out.0].element),
+            name: program.tensors[nest.out.0].name.clone(),
             span: nest.origin.span(),
             warning: Warning::None,
             places: None,
         }
+    }
+
+    /// What a fault says.
+    pub(super) fn told(&self, fault: Fault) -> Box<Diagnostic> {
+        Box::new(fault.diagnostic(self.span, &self.name))
     }
 
     /// The tensor it writes.
@@ -241,7 +251,10 @@ impl Plan {
 
 fn integer_limits(element: Element) -> Option<(f64, f64)> {
     match element {
-        Element::Int { bits, signed } => Some(arithmetic::integer_limits(bits, signed)),
+        Element::Int { bits, signed } => {
+            let (low, high) = arithmetic::integer_limits(bits, signed);
+            Some((low.max(1.0 - EXACT_INTEGERS), high.min(EXACT_INTEGERS - 1.0)))
+        }
         Element::Real | Element::Bool => None,
     }
 }

@@ -4,7 +4,8 @@ use super::arithmetic::{self, Operation};
 use super::plan::{Beginning, Condition, Plan, ROWS, Step, Warning};
 use super::{Fault, Store};
 use arch::Diagnostic;
-use compiler::tensor::Function;
+use compiler::ranges::EXACT_INTEGERS;
+use compiler::tensor::{Aggregate, Function};
 use std::ops::Range;
 
 impl Plan {
@@ -17,7 +18,7 @@ impl Plan {
             self.evaluate::<false>(stores, points)
         };
         stores[self.out].settle();
-        result.map(|seen| (seen.low, seen.high)).map_err(|fault| Box::new(fault.diagnostic(self.span)))
+        result.map(|seen| (seen.low, seen.high)).map_err(|fault| self.told(fault))
     }
 
     /// Whether some value may be undefined.
@@ -117,6 +118,9 @@ impl Plan {
                 let root = (self.code.len() - 1) * self.block;
                 let blocks: [&[f64]; ROWS] =
                     std::array::from_fn(|row| &self.values[root + row.min(rows - 1) * self.block..][..count]);
+                for (total, block) in totals.iter().zip(&blocks).take(rows) {
+                    self.check_partial(total.value, block)?;
+                }
                 let values = arithmetic::fold_rows(self.aggregate, totals.map(|total| total.value), blocks);
                 totals.iter_mut().zip(values).for_each(|(total, value)| total.value = value);
                 first += count as i64;
@@ -201,6 +205,9 @@ impl Plan {
             let count = (to - first).min(self.block as i64) as usize;
             self.body::<CAREFUL>(stores, first, count, 0)?;
             let root = (self.code.len() - 1) * self.block;
+            if !CAREFUL {
+                self.check_partial(total.value, &self.values[root..root + count])?;
+            }
             let [value] = arithmetic::fold_rows(self.aggregate, [total.value], [&self.values[root..root + count]]);
             total.value = value;
             if CAREFUL {
@@ -253,6 +260,28 @@ impl Plan {
                 }
             }
             first += count as i64;
+        }
+        Ok(())
+    }
+
+    /// Whether integers that are added up, or multiplied, are exact on the way.
+    fn check_partial(&self, start: f64, values: &[f64]) -> Result<(), Fault> {
+        let sums = match self.aggregate {
+            Aggregate::Add => true,
+            Aggregate::Mul => false,
+            _ => return Ok(()),
+        };
+        if self.limits.is_none()
+            || sums && values.iter().fold(start.abs(), |sum, value| sum + value.abs()) < EXACT_INTEGERS
+        {
+            return Ok(());
+        }
+        let mut total = start;
+        for value in values {
+            total = if sums { total + value } else { total * value };
+            if total.abs() >= EXACT_INTEGERS {
+                return Err(Fault::Overflow { value: total });
+            }
         }
         Ok(())
     }

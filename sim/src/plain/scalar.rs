@@ -81,12 +81,17 @@ fn limits(bits: u32, signed: bool) -> (f64, f64) {
     if signed { (-values / 2.0, values / 2.0 - 1.0) } else { (0.0, values - 1.0) }
 }
 
+/// Whether an integer is one of those that double precision has without gaps.
+pub(super) fn is_exact(integer: f64) -> bool {
+    integer.abs() < 9_007_199_254_740_992.0
+}
+
 /// Whether a value is one of its type.
 pub(super) fn fits(element: Type, value: f64) -> bool {
     match element {
         Type::Int { bits, signed } => {
             let (low, high) = limits(bits, signed);
-            low <= value && value <= high
+            low <= value && value <= high && is_exact(value)
         }
         Type::Real | Type::Bool => true,
     }

@@ -112,3 +112,30 @@ fn a_result_beyond_all_words_is_named_with_its_value() {
     assert!(said.message.contains("element 0 of `O` is 1e30"), "{}", said.message);
     assert!(found.distance.absolute > 0.9e30 && found.distance.relative > 0.9, "{:?}", found.distance);
 }
+
+/// Results that are no numbers or infinite on golden are named with element and value, once per tensor.
+#[test]
+fn results_that_no_word_holds_are_named() {
+    for (text, a, told) in [
+        ("A(i) / A(i)", json!([1.0, 0.0]), "element 1 of `O` is nan"),
+        ("1.0 / A(i)", json!([0.0, 2.0]), "element 0 of `O` is inf"),
+        ("0.0 - 1.0 / A(i)", json!([4.0, 0.0]), "element 1 of `O` is -inf"),
+        ("log(A(i))", json!([2.0, -1.0]), "element 1 of `O` is nan"),
+        ("exp(A(i))", json!([2.0, 800.0]), "element 1 of `O` is inf"),
+        ("exp(A(i))", json!([2.0, 100.0]), "element 1 of `O` is 2.688"),
+        ("fmax(A(i), 0.0 / 0.0)", json!([2.0, 3.0]), "element 0 of `O` is nan"),
+    ] {
+        let program = format!("def f(float(N) A) -> (O) {{\n  O(i) = {text}\n}}");
+        let found = accuracy(&program, &[json!({ "A": a }), json!({ "A": a })], 1, &Numbers::of_width(16));
+        let [said] = found.beyond.as_slice() else { panic!("{text}: {found:?}") };
+        assert_eq!(said.code, Code::WarnNumber);
+        assert!(said.message.contains(told) && said.message.contains("no word holds"), "{text}: {}", said.message);
+    }
+    let finite = accuracy(
+        "def f(float(N) A) -> (O) {\n  O(i) = exp(A(i))\n}",
+        &[json!({ "A": [1.0] })],
+        1,
+        &Numbers::of_width(16),
+    );
+    assert_eq!(finite.beyond, []);
+}

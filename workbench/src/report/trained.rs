@@ -11,6 +11,7 @@ use crate::simulated::System;
 use crate::training::{Outcome, Point};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use sim::distance::Distance;
 use sim::train::metrics::{Confusion, Metrics};
 use std::collections::BTreeMap;
 
@@ -59,6 +60,9 @@ pub struct Trained {
     /// The whole system, if the board is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<System>,
+    /// How far the weights of the lowest engine are from golden's; nothing on golden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance_from_golden: Option<Distance>,
     /// Values that were clipped to the word.
     saturations: Vec<Saturation>,
     /// Loss and score after each epoch, by engine; of `report`.
@@ -144,6 +148,7 @@ pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers
         words_differing: comparison.map(|c| c.differing),
         cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
         system,
+        distance_from_golden: outcome.distance,
         saturations: outcome.saturations.clone(),
         curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
         numbers,

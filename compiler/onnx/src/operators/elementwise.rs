@@ -100,12 +100,23 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
     several(l, c, name)
 }
 
-/// Integers of few bits wrap. Those of 32 and more have no room in words where they would, which is told there.
+/// Integers of few bits wrap. Where those of 32 and more would, words have no room for what wraps, and golden refuses the result.
 fn wrapped(value: Ex, kind: Kind) -> Ex {
     match (kind, kind.limits()) {
         (Kind::Int { bits, .. }, Some((low, high))) if bits <= 16 => (value - low).floor_rem(high - low + 1.0) + low,
         _ => value,
     }
+}
+
+/// The quotient of integers, cut off towards 0: exact in words, too, where a quotient of reals may be rounded to the next integer before it is
+/// cut off.
+pub(super) fn quotient(a: Ex, b: Ex, kind: Kind) -> Ex {
+    if matches!(kind, Kind::Int { signed: false, .. }) {
+        return a.floor_div(b);
+    }
+    let negative = a.clone().lt(0.0).differs(b.clone().lt(0.0));
+    let size = call(Function::Abs, a).floor_div(call(Function::Abs, b));
+    select(negative, -size.clone(), size)
 }
 
 fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
@@ -262,11 +273,18 @@ impl Lowering<'_, '_> {
                 let wrapped = if bits <= 16 { wrap(self, value, to)? } else { value };
                 Ok(Val { kind: to, ..wrapped })
             }
-            (Kind::Int { .. }, Kind::Int { bits, .. }) if bits <= 32 => {
+            (Kind::Int { .. }, Kind::Int { bits, .. }) => {
                 let (low, high) = to.limits().unwrap_or_default();
                 let inside = from.limits().is_some_and(|own| own.0 >= low && own.1 <= high);
-                let value = if inside || bits == 32 { value } else { wrap(self, value, to)? };
-                Ok(Val { kind: to, ..value })
+                match bits {
+                    _ if inside => Ok(retyped),
+                    ..=16 => Ok(Val { kind: to, ..wrap(self, value, to)? }),
+                    // A tensor of its own, which is held to its type.
+                    _ => {
+                        let shape = self.builder.shape(value);
+                        self.builder.map(&shape, to, |b, at| b.read(value, at))
+                    }
+                }
             }
             _ => Ok(retyped),
         }
@@ -310,9 +328,10 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
         "Add" => Box::new(move |a, b| wrapped(a + b, kind)),
         "Sub" => Box::new(move |a, b| wrapped(a - b, kind)),
         "Mul" => Box::new(move |a, b| wrapped(a * b, kind)),
-        "Div" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, a / b)),
+        "Div" if kind.is_int() => Box::new(move |a, b| quotient(a, b, kind)),
         "Div" => Box::new(|a, b| a / b),
-        "Pow" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, call2(Function::Pow, a, b))),
+        // A whole number for exponents from 0 on, and at most a half below.
+        "Pow" if kind.is_int() => Box::new(|a, b| call2(Function::Pow, a, b).round_even()),
         "Pow" => Box::new(|a, b| call2(Function::Pow, a, b)),
         "Mod" if fmod => Box::new(|a, b| call2(Function::Fmod, a, b)),
         "Mod" if kind.is_int() => Box::new(Ex::floor_rem),
@@ -367,10 +386,10 @@ fn legacy(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Val>> {
 fn bitwise(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val> {
     let (x, y) = (c.input(0)?, c.input(1)?);
     let Kind::Int { bits, signed } = x.kind else { return c.refuse("the element type") };
-    let name = name.to_owned();
+    let (name, pattern) = (name.to_owned(), Kind::Int { bits, signed: false });
     let shape = l.builder.broadcast(&[x, y])?;
     let sum =
-        l.builder.reduce(&shape, &[i64::from(bits)], x.kind, compiler::tensor::Aggregate::Add, |b, at, bit| {
+        l.builder.reduce(&shape, &[i64::from(bits)], pattern, compiler::tensor::Aggregate::Add, |b, at, bit| {
             let unit = || call(Function::Exp2, Ex::At(bit[0].clone()));
             let of = |value: Val| (b.read(value, at) / unit()).floor().floor_rem(2.0);
             let (x, y) = (of(x), of(y));
@@ -381,7 +400,7 @@ fn bitwise(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated
             };
             both * unit()
         })?;
-    if signed { wrap(l, sum, x.kind) } else { Ok(sum) }
+    if signed { wrap(l, Val { kind: x.kind, ..sum }, x.kind) } else { Ok(sum) }
 }
 
 fn several(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Results {

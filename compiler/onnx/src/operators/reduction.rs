@@ -1,6 +1,6 @@
 //! Several elements become one: sums and extremes along axes, and where the extreme is.
 
-use super::elementwise::logarithm;
+use super::elementwise::{logarithm, quotient};
 use super::layout::axes;
 use crate::build::{Loops, Translated, Val, misfit};
 use crate::call::{Call, Slot};
@@ -55,7 +55,10 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
         "ReduceSum" => l.along(x, axes, add, |x| x)?,
         "ReduceMean" => {
             let sum = l.along(x, axes, add, |x| x)?;
-            l.builder.apply(sum, |x| x * (1.0 / count as f64))?
+            let kind = x.kind;
+            let mean =
+                |x: Ex| if kind.is_int() { quotient(x, num(count as f64), kind) } else { x * (1.0 / count as f64) };
+            l.builder.apply(sum, mean)?
         }
         // Of no elements the least or largest value that the type has.
         "ReduceMax" | "ReduceMin" if count == 0 && !matches!(x.kind, Kind::Real(_)) => {
@@ -70,14 +73,16 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
         "ReduceSumSquare" => l.along(x, axes, add, Ex::squared)?,
         "ReduceL2" => {
             let sum = l.along(x, axes, add, Ex::squared)?;
-            l.builder.apply(sum, |x| call(Function::Sqrt, x))?
+            // Between two integers, so that the root of neither is cut off to another one in words.
+            let middle = if x.kind.is_int() { 0.5 } else { 0.0 };
+            l.builder.apply(sum, |x| call(Function::Sqrt, if middle > 0.0 { x + middle } else { x }))?
         }
         "ReduceLogSum" => {
             let sum = l.along(x, axes, add, |x| x)?;
             logarithm(l, sum)?
         }
         "ReduceLogSumExp" => {
-            let (total, most) = l.exponentials(x, axes)?;
+            let (total, most) = l.exponentials(Val { kind: Kind::FLOAT, ..x }, axes)?;
             let total = logarithm(l, total)?;
             l.builder.zip(&[total, most], x.kind, |x| x[0].clone() + x[1].clone())?
         }

@@ -19,13 +19,18 @@ fn dimension(extent: Result<u64, &str>) -> Vec<u8> {
 
 /// An input or output of single-precision numbers.
 pub(crate) fn info(name: &str, shape: &[Result<u64, &str>]) -> Vec<u8> {
+    info_of(name, 1, shape)
+}
+
+/// An input or output of elements of this type.
+pub(crate) fn info_of(name: &str, element: u64, shape: &[Result<u64, &str>]) -> Vec<u8> {
     let shape = message(|b| {
         for &extent in shape {
             put_bytes(b, 1, &dimension(extent));
         }
     });
     let tensor = message(|b| {
-        put_integer(b, 1, 1);
+        put_integer(b, 1, element);
         put_bytes(b, 2, &shape);
     });
     message(|b| {
@@ -48,11 +53,16 @@ pub(crate) fn node(name: &str, operator: &str, inputs: &[&str], output: &str) ->
 
 /// A tensor of single-precision numbers, whose elements are `data` (a field of it).
 pub(crate) fn tensor(name: &str, shape: &[u64], data: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    tensor_of(name, 1, shape, data)
+}
+
+/// The same of elements of this type.
+pub(crate) fn tensor_of(name: &str, element: u64, shape: &[u64], data: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     message(|b| {
         for &extent in shape {
             put_integer(b, 1, extent);
         }
-        put_integer(b, 2, 1);
+        put_integer(b, 2, element);
         put_bytes(b, 8, name.as_bytes());
         data(b);
     })
