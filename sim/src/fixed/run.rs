@@ -86,7 +86,7 @@ impl Compiled {
                 product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
                 combine: *combine,
                 shift: *shift,
-                finish: *finish,
+                finish: finish.alu(),
             },
             Kind::Product { factor, shift, one } => {
                 Action::Product { factor: source(factor), shift: *shift, one: *one }
