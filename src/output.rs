@@ -5,6 +5,8 @@ use crate::{interrupt, render};
 use arch::Diagnostic;
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 use workbench::{Failure, Note, Progress, Source};
 
 /// How much is said on stderr, and how.
@@ -62,10 +64,38 @@ impl Talk {
         self.volume == Volume::Verbose
     }
 
+    /// Do some work. If it takes longer than 2 s and progress is shown, say so then, and each time that it has taken twice as long.
+    pub fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        if !self.shows_progress() {
+            return work();
+        }
+        ticking(FIRST_WORD, |seconds| error_line(&format!("{what}: {seconds:.0} s so far")), work)
+    }
+
     /// Whether progress is shown.
     pub fn shows_progress(&self) -> bool {
         self.terminal && self.volume >= Volume::Normal
     }
+}
+
+/// Work that takes longer is talked about.
+const FIRST_WORD: Duration = Duration::from_secs(2);
+
+/// Do some work, and call `say` with the seconds so far after `first`, and each time that it has taken twice as long.
+fn ticking<T>(first: Duration, say: impl Fn(f64) + Send, work: impl FnOnce() -> T) -> T {
+    let (done, wait) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (begun, mut next) = (Instant::now(), first);
+            while wait.recv_timeout(next.saturating_sub(begun.elapsed())) == Err(RecvTimeoutError::Timeout) {
+                say(begun.elapsed().as_secs_f64());
+                next *= 2;
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 impl Progress for Talk {
@@ -121,5 +151,23 @@ pub fn either<D: Serialize>(
     match format {
         Format::Text => result(&text()),
         Format::Json => json(&document()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Long work is talked about, and ends all the same; short work is not.
+    #[test]
+    fn long_work_is_talked_about() {
+        let said = Mutex::new(Vec::new());
+        let note = |seconds: f64| said.lock().unwrap().push(seconds);
+        assert_eq!(ticking(Duration::from_secs(60), note, || 1), 1);
+        assert!(said.lock().unwrap().is_empty());
+        ticking(Duration::from_millis(10), note, || std::thread::sleep(Duration::from_millis(90)));
+        let said = said.into_inner().unwrap();
+        assert!((1..=4).contains(&said.len()) && said.is_sorted() && said[0] >= 0.01, "{said:?}");
     }
 }

@@ -54,6 +54,9 @@ pub fn records(path: Option<&Path>) -> Result<Option<Records>, Failure> {
     path.map(Records::open).transpose()
 }
 
+/// What is said of it.
+const COMPILING: &str = "compiling";
+
 /// What an image is made for, from text and data to images.
 ///
 /// # Errors
@@ -66,10 +69,11 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
             return Err(Failure::Usage(message));
         }
         no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
-        return Subject::function(project, records(target.inputs.as_deref())?.as_ref(), talk);
+        let records = records(target.inputs.as_deref())?;
+        return talk.during(COMPILING, || Subject::function(project, records.as_ref(), talk));
     }
     no_records(target)?;
-    Subject::training(project, &data(target), &target.plan.choices, talk)
+    talk.during(COMPILING, || Subject::training(project, &data(target), &target.plan.choices, talk))
 }
 
 /// Refuse what only a training looks at, for a function.

@@ -33,6 +33,7 @@ fn arguments(code: Code, file: &str) -> Vec<&str> {
             let (inputs, config) = ("docs/errors/W-ACCURACY.json", "docs/errors/W-ACCURACY.config.toml");
             vec!["eval", file, "--engine", "fixed", "--inputs", inputs, "--config", config]
         }
+        Code::WarnSlow => vec!["explain", file],
         Code::WarnNumber => vec!["eval", file, "--inputs", "docs/errors/W-NUMBER.json"],
         _ => vec!["check", file],
     }

@@ -74,7 +74,11 @@ fn what_is_far_too_large_is_refused_with_its_figure() {
     let chain = format!("{head}a0 = sum[i](w[i] * x[i]);\n{chain}d = a400 - y; g[i] = d * x[i];\n");
     let chain = file(folder.path(), "chain.t", chain);
     file(folder.path(), "chain.toml", "[train]\nprediction = 'a400'\nloss = 'squared'\n");
-    fails(&["explain", &chain], 1, &["E-LIMIT", "404 statements, the limit is 256", "--limit statements=N"]);
+    fails(
+        &["explain", &chain, "--limit", "statements=256"],
+        1,
+        &["E-LIMIT", "404 statements, the limit is 256", "--limit statements=N"],
+    );
     let product = format!("{head}h = sum[i](w[i] * x[i]){};\nd = h - y; g[i] = d * x[i];\n", " * y".repeat(400));
     let product = file(folder.path(), "product.t", product);
     file(folder.path(), "product.toml", "[train]\nprediction = 'h'\nloss = 'squared'\n");

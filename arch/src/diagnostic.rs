@@ -162,6 +162,8 @@ codes! {
     WarnNumber = "W-NUMBER" => "Check the range of the values: docs/numbers.md explains formats, saturation and binary points.",
     /// A result is further from the golden model than 1 % of its largest value.
     WarnAccuracy = "W-ACCURACY" => "Use more `table_entries`, a wider word or a fixed binary point for the tensor the warning names; docs/numbers.md compares them.",
+    /// A statement takes more than three times the cycles that a grid of this size needs for it.
+    WarnSlow = "W-SLOW" => "Look at the reason: make extents multiples of the grid, split what runs one value after the other, or compare grids with `tabla-gen explore`.",
 }
 
 impl Code {

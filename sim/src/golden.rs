@@ -146,7 +146,7 @@ impl Golden {
             let id = TensorId(id);
             let elements = tensor.shape.iter().map(|&extent| extent as usize).product::<usize>() * samples.copies(id);
             let (values, known) = match &tensor.role {
-                Role::Parameter(values) => (values.clone(), true),
+                Role::Parameter(values) => (values.to_vec(), true),
                 _ => (vec![f64::NAN; elements], elements == 0),
             };
             Store {

@@ -8,7 +8,7 @@
 mod bounds;
 mod reads;
 
-pub use bounds::{Bounds, PerResource, multiply_adds};
+pub use bounds::{Bounds, PerResource, bound_of, multiply_adds};
 
 use crate::array::Array;
 use crate::driver::{self, Driver, Run, Stuck};

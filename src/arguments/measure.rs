@@ -27,6 +27,12 @@ pub struct Bench {
     /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
     #[arg(long, conflicts_with_all = ["system", "batch"])]
     pub kernels: bool,
+    /// Measure networks instead, those of programs/networks.toml
+    #[arg(long, conflicts_with_all = ["system", "kernels", "batch", "rtl", "no_rtl"])]
+    pub networks: bool,
+    /// Also those that take minutes
+    #[arg(long, requires = "networks")]
+    pub long: bool,
     /// Words of output per cycle of the grid that kernels are measured on
     #[arg(long, value_name = "O", requires = "kernels", default_value_t = 1)]
     pub output_words: u32,
@@ -42,7 +48,7 @@ pub struct Bench {
     /// Write what was measured and the samples of each case here, for other programs that train on them
     #[arg(long, value_name = "FOLDER", requires = "system")]
     pub samples: Option<PathBuf>,
-    /// Print the table of docs/performance.md, docs/system.md or docs/kernels.md
+    /// Print the table of docs/performance.md, docs/system.md, docs/kernels.md or docs/networks.md
     #[arg(long)]
     pub page: bool,
 }

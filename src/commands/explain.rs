@@ -1,11 +1,12 @@
 //! `explain`: placement and schedule, by source line; or what a diagnostic code means.
 
-use crate::arguments::{Explain, Global};
+use crate::arguments::{Explain, Format, Global};
 use crate::commands::about::code;
 use crate::output::{self, Talk};
-use crate::subject;
+use crate::{render, subject};
 use workbench::documents::Document;
 use workbench::report::explanation::{Explained, Explanation};
+use workbench::report::layers;
 use workbench::report::page::charts;
 use workbench::{Failure, report, writing};
 
@@ -29,6 +30,9 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     if let Some(path) = &options.svg {
         writing::write_file(path, charts::alone(&explained.timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
+    }
+    if global.format == Format::Text {
+        render::warnings(&project.source, &layers::warnings(&explained.layers), talk);
     }
     output::either(global.format, || explained.text(), || explained.document())
 }

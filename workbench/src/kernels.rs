@@ -5,6 +5,8 @@
 //!                                 └──▶ training step of a batch ──────┘         └─▶ the generated Verilog
 //! ```
 
+pub mod networks;
+
 use crate::failure::Failure;
 use crate::functions::Function;
 use crate::library;
@@ -82,7 +84,7 @@ pub enum BoundBy {
 
 impl BoundBy {
     /// The one that takes most cycles, the first of several.
-    fn of(cycles: &PerResource) -> BoundBy {
+    pub(crate) fn of(cycles: &PerResource) -> BoundBy {
         let PerResource { input_words, output_words, multiply_adds, divisions, functions, comparisons } = *cycles;
         let all = [
             (input_words, BoundBy::Input),

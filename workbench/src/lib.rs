@@ -61,7 +61,7 @@
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`], [`room`] | what a grid takes of a device, estimated; whether a board has it, and what would fit |
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
-//! | [`system`], [`kernels`] | figures of whole systems: board, link, store; of programs that nobody tuned |
+//! | [`system`], [`kernels`], [`networks`] | figures of whole systems: board, link, store; of programs that nobody tuned; of networks |
 //! | [`reading`] | files of the user's, with limits |
 //! | [`writing`] | files that are written whole or not at all |
 //! | [`documents`] | what all JSON documents have |
@@ -93,6 +93,7 @@ pub mod writing;
 
 pub use failure::drawing;
 pub use images::{checked, design, fit, resources, room, subject};
+pub use kernels::networks;
 pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
 pub use training::{checkpoint, engines, model_file, prediction, ranks, widths};
 

@@ -85,8 +85,8 @@ pub enum Hardware {
     Table(Shape),
     /// A formula of other functions.
     WrittenOut(&'static str),
-    /// A quotient by 1, rounded down.
-    Divider,
+    /// An accumulator, as it rounds a sum to no bits after the point.
+    Rounding,
     /// Not at all; the golden evaluator has it.
     None,
 }
@@ -297,7 +297,7 @@ mod tests {
         }
         fn computed(function: Function) -> bool {
             match function.hardware() {
-                Hardware::Table(_) | Hardware::Divider => true,
+                Hardware::Table(_) | Hardware::Rounding => true,
                 Hardware::WrittenOut(_) => function.written_out().is_some_and(|formula| ends(&formula)),
                 Hardware::None => false,
             }

@@ -188,7 +188,7 @@ functions! {
     /// The largest whole number that is not above `x`.
     "floor" Floor(x) = libm::floor(x), {
         derivative: &[NO_SLOPE],
-        hardware: Hardware::Divider,
+        hardware: Hardware::Rounding,
         comprehensions: &["floor"],
         tile: &["floor"],
     }
@@ -204,6 +204,12 @@ functions! {
         hardware: Hardware::WrittenOut("floor(x) + select(x < 0, 0.5 < x - floor(x), 1 - (x - floor(x) < 0.5))"),
         comprehensions: &["round"],
         tile: &["round"],
+    }
+    /// To the nearest whole number, of two the even one.
+    "rint" Rint(x) = libm::rint(x), {
+        derivative: &[NO_SLOPE],
+        hardware: Hardware::Rounding,
+        comprehensions: &["rint"],
     }
     /// Towards zero.
     "trunc" Trunc(x) = libm::trunc(x), {

@@ -224,7 +224,7 @@ impl Builder {
         if count(shape, self.limits.elements) != Some(values.len()) {
             return misfit(format!("{} constants do not have the shape {shape:?}", values.len()));
         }
-        self.tensor(shape, kind, Role::Parameter(values))
+        self.tensor(shape, kind, Role::Parameter(values.into()))
     }
 
     /// Constants of a file.
@@ -352,7 +352,7 @@ impl Builder {
         let nests = &self.program.nests[first..];
         let elements: u64 = self.program.tensors[out.id.0].shape.iter().map(|&extent| u64::from(extent)).product();
         if elements == 0 {
-            self.program.tensors[out.id.0].role = Role::Parameter(Vec::new());
+            self.program.tensors[out.id.0].role = Role::Parameter([].into());
             return out;
         }
         let points = nests.iter().map(|nest| {
@@ -370,7 +370,7 @@ impl Builder {
         self.inexact.computed(out.id, nests.iter().flat_map(reads));
         if let Some(values) = fold::evaluate(&self.program.tensors, nests, out.id) {
             self.program.nests.truncate(first);
-            self.program.tensors[out.id.0].role = Role::Parameter(values);
+            self.program.tensors[out.id.0].role = Role::Parameter(values.into());
         }
         out
     }

@@ -113,9 +113,7 @@ impl Ex {
 
     /// To the nearest whole number, halves to the even one.
     pub(crate) fn round_even(self) -> Ex {
-        let (down, rest) = (self.clone().floor(), self.clone() - self.floor());
-        let odd = down.clone() - (down.clone() * 0.5).floor() * 2.0;
-        down + (rest.clone().gt(0.5) + rest.equals(0.5) * odd)
+        call(Function::Rint, self)
     }
 
     /// The node of the value.

@@ -35,7 +35,7 @@ impl Draft {
         element: Element,
         span: Span,
     ) -> TensorId {
-        let role = Role::Parameter(values);
+        let role = Role::Parameter(values.into());
         let same = |tensor: &Tensor| tensor.shape == shape && tensor.element == element && tensor.role == role;
         match self.program.tensors.iter().position(same) {
             Some(known) => TensorId(known),

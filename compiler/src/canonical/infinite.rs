@@ -4,6 +4,7 @@ use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::tensor::{Binary, Body, Nest, Node, NodeId, Program, Role, TensorId};
 use arch::{Code, Diagnostic};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Compute with a number beyond all others where a program computes with an infinity.
 ///
@@ -22,8 +23,10 @@ pub fn replace_infinities(program: &Program) -> Program {
     };
     let mut result = program.clone();
     for tensor in &mut result.tensors {
-        if let Role::Parameter(values) = &mut tensor.role {
-            values.iter_mut().for_each(finite);
+        if let Role::Parameter(values) = &mut tensor.role
+            && values.iter().any(|value| value.is_infinite())
+        {
+            Arc::make_mut(values).iter_mut().for_each(finite);
         }
     }
     for node in result.nests.iter_mut().flat_map(|nest| &mut nest.body.nodes) {

@@ -1,6 +1,6 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
-use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
+use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten, units};
 use super::sums::{chain, exponentials, rates, scales};
 use super::{
     Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, update,
@@ -78,6 +78,7 @@ pub const PASSES: &[Pass] = &[
     },
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
     pass!(empty::remove_empty, "nests without points go, and names of what has no elements"),
+    pass!(units::remove_unit_loops, "loops of one value go"),
     pass!(infinite::replace_infinities, "infinities that are computed with become numbers beyond all others"),
     pass!(exponentials::shift_exponentials, "sums of exponentials count exponents from the largest one"),
     pass!(digits::split_digits, "iterators that an index divides become quotient and remainder"),

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | assign | `p`, `-p`, `s`, `s + p`, `s - p` | multiply-add |
 //! | assign | one of these `< 0` | multiply-add, finished by its sign |
+//! | assign | `rint(p)`, `rint(-p)`, `rint(s + p)`, `rint(s - p)` | multiply-add, rounded to a whole number |
 //! | add | `p`, `-p` (start as the nest says) | multiply-add |
 //! | max, min | `p` (start as the nest says) | multiply-add that compares |
 //! | mul | `s` | product |
@@ -44,6 +45,8 @@ pub enum Primitive {
         combine: Combine,
         /// The result is 1 if the sum is negative, else 0.
         negative: bool,
+        /// The result is the nearest whole number, of two the even one.
+        whole: bool,
     },
     /// Left-to-right product.
     Product(Atom),
@@ -75,6 +78,7 @@ impl Primitive {
                     divisor: Atom::Constant(1.0),
                     down: true,
                 }),
+                Expr::Call(Function::Rint, arguments) => rounded(linear(arguments.first()?, false)?),
                 Expr::Call(function, arguments) => match arguments.as_slice() {
                     [argument] => Some(Primitive::Function(*function, atom(argument)?)),
                     _ => None,
@@ -99,7 +103,8 @@ impl Primitive {
                     return None;
                 }
                 let Product { factors, square, scale } = product(body)?;
-                Some(Primitive::MultiplyAdd { start, product: Some(factors), square, scale, combine, negative: false })
+                let product = Some(factors);
+                Some(Primitive::MultiplyAdd { start, product, square, scale, combine, negative: false, whole: false })
             }
             Aggregate::Mul if nest.start == Start::Identity => Some(Primitive::Product(atom(&body)?)),
             Aggregate::Mul => None,
@@ -118,6 +123,7 @@ pub(crate) fn with_copied_start(nest: &Nest, copy: TensorId) -> (Nest, Nest, Ten
         match e {
             Expr::Read(..) => Some(e),
             Expr::Binary(_, a, _) => first(a),
+            Expr::Call(_, arguments) => arguments.first_mut().and_then(first),
             _ => None,
         }
     }
@@ -167,7 +173,17 @@ fn linear(body: &Expr, negative: bool) -> Option<Primitive> {
         None => (None, false, 0),
     };
     let combine = if subtract { Combine::Subtract } else { Combine::Add };
-    Some(Primitive::MultiplyAdd { start, product, square, scale, combine, negative })
+    Some(Primitive::MultiplyAdd { start, product, square, scale, combine, negative, whole: false })
+}
+
+/// The same sum, rounded to a whole number; what has no product is one by 1.
+fn rounded(sum: Primitive) -> Option<Primitive> {
+    let Primitive::MultiplyAdd { start, product, square, scale, combine, negative, .. } = sum else { return None };
+    let (start, product) = match product {
+        Some(product) => (start, product),
+        None => (None, (start?, Atom::Constant(1.0))),
+    };
+    Some(Primitive::MultiplyAdd { start, product: Some(product), square, scale, combine, negative, whole: true })
 }
 
 /// What an accumulator adds in a beat.

@@ -98,7 +98,7 @@ fn operands(node: &Node) -> Vec<NodeId> {
 
 /// Whether the operation gives words without a binary point.
 fn is_whole(e: &Expr) -> bool {
-    matches!(e, Expr::Binary(Binary::Lt | Binary::DivFloor, ..) | Expr::Call(Function::Floor, _))
+    matches!(e, Expr::Binary(Binary::Lt | Binary::DivFloor, ..) | Expr::Call(Function::Floor | Function::Rint, _))
 }
 
 struct Splitter {
@@ -188,6 +188,10 @@ impl Splitter {
     /// The body of an assignment.
     fn assigned(&mut self, e: Expr, place: &Place) -> Expr {
         match e {
+            Expr::Call(Function::Rint, mut arguments) => {
+                let sum = self.linear(terms(&arguments.remove(0)), place);
+                Expr::Call(Function::Rint, vec![sum])
+            }
             Expr::Call(function, arguments) => {
                 Expr::Call(function, arguments.into_iter().map(|a| self.argument(a, place)).collect())
             }
@@ -289,7 +293,7 @@ impl Splitter {
     /// A tensor of constants.
     fn parameter(&mut self, name: &str, shape: Vec<u32>, values: Vec<f64>, span: Span) -> TensorId {
         let name = fresh_name(&self.program, name);
-        self.tensor(Tensor { name, shape, role: Role::Parameter(values), element: Element::Real, span })
+        self.tensor(Tensor { name, shape, role: Role::Parameter(values.into()), element: Element::Real, span })
     }
 
     /// An element that equals the argument of a function. Of a constant that has no value on real numbers (`log(0)`), the function

@@ -7,6 +7,8 @@
 mod division;
 mod whole_numbers;
 
+pub(super) use division::is_one;
+
 use super::copies::{Change, Copies};
 use super::numbers::Numbers;
 use super::whole::whole;
@@ -236,9 +238,13 @@ impl<'a> Formats<'a> {
                     self.fractions[id] = 0;
                     self.decided[id] = "the result of a comparison, 0 or 1".to_string();
                 }
-                Primitive::Divide { down: true, .. } => {
-                    if self.fractions[id] < 0 {
-                        self.reject(nest, "a whole number this large has no room");
+                Primitive::MultiplyAdd { whole: true, .. } | Primitive::Divide { down: true, .. } => {
+                    if let more @ 1.. = -self.fractions[id] {
+                        let bits = self.numbers.word as i32 + more;
+                        self.reject(
+                            nest,
+                            &format!("a whole number this large has no room, it takes words of {bits} bits"),
+                        );
                     }
                     self.fractions[id] = 0;
                     self.decided[id] = "whole numbers".to_string();
@@ -302,6 +308,12 @@ impl<'a> Formats<'a> {
                 }
                 if self.fraction(nest.out) < 0 {
                     self.reject(nest, "the product is too large to start at 1 in its format");
+                }
+            }
+            Primitive::Divide { dividend: Atom::Read(tensor, _), divisor, down: true } if is_one(divisor) => {
+                // The format holds nothing but what lies between -1 and 1.
+                if self.fraction(*tensor) >= word {
+                    self.change = Some(Change::Sign(number));
                 }
             }
             // Dividend and divisor lie side by side in one sum.

@@ -1,18 +1,18 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
 use super::copies::{self, Copies};
-use super::formats::{Formats, Points};
+use super::formats::{Formats, Points, is_one};
 use super::numbers::{NumberReport, Numbers, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
+use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::means::Means;
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
 use arch::division::Rounding;
 use arch::function::FunctionTable;
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use arch::number::quantise;
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -324,7 +324,7 @@ impl Lowering<'_> {
 
     fn operation(&mut self, formats: &mut Formats, nest: &Nest, primitive: &Primitive) -> Operation {
         let kind = match primitive {
-            Primitive::MultiplyAdd { start, product, square, scale, combine, negative } => {
+            Primitive::MultiplyAdd { start, product, square, scale, combine, negative, whole } => {
                 let (start, product, moved) = (start.as_ref(), product.as_ref(), (*square, *scale));
                 let points = formats.points(nest.out, start, product, moved, *negative);
                 let (_, proved) = formats.covered(nest, start, product, moved, *negative);
@@ -339,7 +339,12 @@ impl Lowering<'_> {
                         .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
                     formats.notes.push(note);
                 }
-                self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, *negative), bound)
+                let finish = match (negative, whole) {
+                    (true, _) => Finish::Negative,
+                    (_, true) => Finish::Whole(Rounding::Nearest),
+                    _ => Finish::Round,
+                };
+                self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, finish), bound)
             }
             Primitive::Product(factor) => {
                 let fraction = match factor {
@@ -353,6 +358,11 @@ impl Lowering<'_> {
                     shift: fraction as u32,
                     one: 1 << formats.fraction(nest.out),
                 }
+            }
+            Primitive::Divide { dividend: dividend @ Atom::Read(tensor, _), divisor, down: true }
+                if is_one(divisor) =>
+            {
+                self.floor(dividend, formats.fraction(*tensor))
             }
             Primitive::Divide { dividend, divisor, down } => {
                 let (a, b) = formats.division_points(nest.out, dividend, divisor);
@@ -386,10 +396,10 @@ impl Lowering<'_> {
         nest: &Nest,
         (start, product): (Option<&Atom>, Option<&(Atom, Atom)>),
         points: &Points,
-        ((square, scale), combine, negative): ((bool, i32), Combine, bool),
+        ((square, scale), combine, finish): ((bool, i32), Combine, Finish),
         bound: SumBound,
     ) -> Kind {
-        let shift = if negative { 0 } else { points.product - formats.fraction(nest.out) };
+        let shift = if finish == Finish::Negative { 0 } else { points.product - formats.fraction(nest.out) };
         Kind::MultiplyAdd {
             start: start.map(|atom| self.operand(atom, points.start)),
             align: if start.is_some() { (points.product - points.start) as u32 } else { 0 },
@@ -398,8 +408,29 @@ impl Lowering<'_> {
             scale,
             combine,
             shift: shift as u32,
-            finish: if negative { Finish::Negative } else { Finish::Round },
+            finish,
             bound,
+        }
+    }
+
+    /// An element with so many bits after its point, rounded down: half of its last place more than half below is nearest to that.
+    fn floor(&self, value: &Atom, fraction: i32) -> Kind {
+        let value = self.operand(value, fraction);
+        let constant = |word, fraction| Operand::Constant { word, fraction };
+        let (start, align, product, shift) = match u32::try_from(fraction) {
+            Err(_) | Ok(0) => (value, fraction.unsigned_abs(), None, 0),
+            Ok(bits) => (constant(1 - (1 << bits), fraction + 1), 0, Some((value, constant(2, 1))), bits + 1),
+        };
+        Kind::MultiplyAdd {
+            start: Some(start),
+            align,
+            product,
+            square: false,
+            scale: 0,
+            combine: Combine::Add,
+            shift,
+            finish: Finish::Whole(Rounding::Down),
+            bound: SumBound::Formats,
         }
     }
 

@@ -15,6 +15,8 @@
 //!    both at most 63. The first factor is never a constant. What is absent is neither aligned, scaled nor combined: one value, one spelling.
 //!    Where a difference is squared, f(a) = f(b).
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
+//!    `finish = Whole`: `f(out) = 0`, too. Down, the sum is one value `a` with `n = f(a)` bits after its point: `a << -n` if there are none,
+//!    else `a - 1/2 + 2^-(n+1)`, which never lies half way between two whole numbers, and is nearest to `floor(a)`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
 //! 6. `Divide`: `f(out) = f(a) + places - f(b)`, `places` at most [`arch::division::most_places`]; it reduces nothing, and towards minus
@@ -54,8 +56,9 @@ pub use verify::{laws, verify};
 use crate::tensor::{Affine, Iterator, TensorId};
 use arch::division::Rounding;
 use arch::function::FunctionTable;
-use arch::isa::{Combine, Finish};
+use arch::isa::{self, Combine};
 use arch::{Origin, Span};
+use std::sync::Arc;
 
 /// A program with every rounding decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,7 +184,7 @@ pub enum Role {
     /// Kept from step to step; written in place by operations.
     State,
     /// Constant words, row-major.
-    Parameter(Vec<i64>),
+    Parameter(Arc<[i64]>),
     /// Intermediate result.
     Temporary,
     /// Sent to the host after every step.
@@ -257,6 +260,28 @@ pub enum Kind {
         /// The argument.
         input: Operand,
     },
+}
+
+/// How a sum becomes a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// The number that it is: rounded to the format, once.
+    Round,
+    /// 1 if it is negative, else 0.
+    Negative,
+    /// A whole number that the program asks for: [rounding to nearest](Rounding::Nearest) (halves to the even one), or [down](Rounding::Down)
+    /// what is multiplied by 1 or aligned. The accumulator rounds as ever, to no bits after the point.
+    Whole(Rounding),
+}
+
+impl Finish {
+    /// What the accumulator does.
+    pub fn alu(self) -> isa::Finish {
+        match self {
+            Finish::Round | Finish::Whole(_) => isa::Finish::Round,
+            Finish::Negative => isa::Finish::Negative,
+        }
+    }
 }
 
 /// What shows that a final sum fits the accumulator.

@@ -5,6 +5,9 @@
 //!                                         d[i][j] = e[i][j] - n[i][j] * s[i]       what is missing, exact in the accumulator
 //!                                         p[i][j] = n[i][j] + d[i][j] * r[i]
 //!
+//! Of constant divisors the reciprocals are constants, too, and products are enough: one more rounding, that of the constant, as where a number is
+//! the divisor (`x / 3` is `0.333.. * x`).
+//!
 //! A divider works on one quotient at a time, for two cycles per bit; products are as many per cycle as there are PEs. One product is enough
 //! where the reciprocal is so fine that its rounding does not show in the result. Either way a result is at most 9/16 of its last place
 //! from the quotient, where a divider's is half of one: what is exact stays so. Divisors whose range reaches 0, or goes over so many
@@ -68,23 +71,21 @@ impl Made<'_> {
         let points = |iterators: &[Iterator]| iterators.iter().map(Iterator::extent).product::<u64>();
         let iterators: Vec<Iterator> = own.iter().map(|iterator| nest.iterators[iterator.0].clone()).collect();
         let (all, few) = (points(&nest.iterators), points(&iterators));
-        if all < FOR_EACH * few || all - few < MORE {
+        let constants = self.reciprocals(b);
+        if constants.is_none() && (all < FOR_EACH * few || all - few < MORE) {
             return None;
         }
-        let reach = |range: (f64, f64)| range.0.abs().max(range.1.abs());
-        let widened = |range: (f64, f64)| {
-            let wide = libm::ldexp(1.0, self.numbers.headroom as i32);
-            (range.0 * wide, range.1 * wide)
-        };
-        let (of_a, of_b, of_q) = (self.range(a)?, self.range(b)?, self.range(nest.out)?);
+        let widened = |range| self.widened(range);
+        let (of_a, of_q) = (self.range(a)?, self.range(nest.out)?);
+        if let Some(reciprocals) = constants {
+            return self.constant_products(nest, (a, a_index), (b, b_index), reciprocals, (of_a, of_q));
+        }
+        let of_b = self.range(b)?;
         if of_b.0 <= 0.0 && of_b.1 >= 0.0 {
             return None;
         }
         // Where words are rounded to, as far as ranges say it: half of a last place.
-        let half = |range: (f64, f64)| {
-            let (low, high) = widened(range);
-            libm::ldexp(0.5, -best_fraction(low, high, self.numbers.word))
-        };
+        let half = |range| self.half(range);
         let of_r = (1.0 / of_b.1, 1.0 / of_b.0);
         let off = reach(widened(of_a)) * half(of_r);
         let near = (of_q.0 - off, of_q.1 + off);
@@ -122,6 +123,61 @@ impl Made<'_> {
         Some(())
     }
 
+    /// The reciprocals of constants, if they have some that are numbers.
+    fn reciprocals(&self, tensor: TensorId) -> Option<Vec<f64>> {
+        let Role::Parameter(values) = &self.program.tensors[tensor.0].role else { return None };
+        let reciprocals: Vec<f64> = values.iter().map(|value| 1.0 / value).collect();
+        reciprocals.iter().all(|value| value.is_finite()).then_some(reciprocals)
+    }
+
+    /// Quotients by constants as products, unless the rounding of a small reciprocal beside a large one would show.
+    fn constant_products(
+        &mut self,
+        nest: &Nest,
+        (a, a_index): (TensorId, Vec<Affine>),
+        (b, b_index): (TensorId, Vec<Affine>),
+        reciprocals: Vec<f64>,
+        (of_a, of_q): ((f64, f64), (f64, f64)),
+    ) -> Option<()> {
+        let ends =
+            reciprocals.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &r| (low.min(r), high.max(r)));
+        // Constants have no headroom.
+        let half = libm::ldexp(0.5, -best_fraction(ends.0, ends.1, self.numbers.word));
+        if reach(self.widened(of_a)) * half > 2.0 * self.half(of_q) {
+            return None;
+        }
+        let Tensor { shape, span, name, .. } = self.program.tensors[b.0].clone();
+        let role = Role::Parameter(reciprocals.into());
+        let name = self.fresh(&format!("{name}.reciprocal"));
+        self.program.tensors.push(Tensor { name, shape, role, element: Element::Real, span });
+        self.ranges.tensors.push(Some(ends));
+        let r = TensorId(self.program.tensors.len() - 1);
+        let product = Expr::mul(Expr::Read(a, a_index), Expr::Read(r, b_index));
+        self.program.nests.push(Nest { body: product.to_body(), ..nest.clone() });
+        Some(())
+    }
+
+    /// A name that no tensor has.
+    fn fresh(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.program.tensors.iter().any(|tensor| tensor.name == name) {
+            name.push('+');
+        }
+        name
+    }
+
+    /// With headroom.
+    fn widened(&self, range: (f64, f64)) -> (f64, f64) {
+        let wide = libm::ldexp(1.0, self.numbers.headroom as i32);
+        (range.0 * wide, range.1 * wide)
+    }
+
+    /// Half of the last place of words that hold a range with headroom.
+    fn half(&self, range: (f64, f64)) -> f64 {
+        let (low, high) = self.widened(range);
+        libm::ldexp(0.5, -best_fraction(low, high, self.numbers.word))
+    }
+
     fn range(&self, tensor: TensorId) -> Option<(f64, f64)> {
         self.ranges.tensors.get(tensor.0).copied().flatten()
     }
@@ -135,12 +191,9 @@ impl Made<'_> {
         value: &Expr,
         range: (f64, f64),
     ) -> TensorId {
+        let Tensor { name: own, span, .. } = &self.program.tensors[nest.out.0];
+        let (name, span) = (self.fresh(&format!("{own}.{name}")), *span);
         let program = &mut self.program;
-        let Tensor { name: own, span, .. } = &program.tensors[nest.out.0];
-        let (mut name, span) = (format!("{own}.{name}"), *span);
-        while program.tensors.iter().any(|tensor| tensor.name == name) {
-            name.push('+');
-        }
         let shape = iterators.iter().map(|iterator| iterator.extent() as u32).collect();
         let out_index = iterators.iter().enumerate().map(|(i, iterator)| from_zero(IterId(i), iterator)).collect();
         program.tensors.push(Tensor { name, shape, role: Role::Temporary, element: Element::Real, span });
@@ -158,6 +211,11 @@ impl Made<'_> {
         });
         out
     }
+}
+
+/// The largest size of a value.
+fn reach(range: (f64, f64)) -> f64 {
+    range.0.abs().max(range.1.abs())
 }
 
 /// The index of an iterator's elements, counted from 0.

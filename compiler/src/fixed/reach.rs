@@ -10,6 +10,7 @@ use crate::ranges::{Ranges, is_beyond};
 use crate::tensor::Binary::{Eq, Ge, Gt, Le, Lt, Ne};
 use crate::tensor::{Body, Nest, Node, Program, Role, Start, TensorId};
 use arch::{Code, Diagnostic};
+use std::sync::Arc;
 
 /// An exponential of less is 0 in every word: `exp(-64)` is less than 2^-92.
 const LEAST: f64 = 64.0;
@@ -32,7 +33,7 @@ pub(super) fn within_reach(program: &Program, ranges: &Ranges) -> Option<(Progra
     let (mut program, mut ranges) = (program.clone(), ranges.clone());
     for tensor in &mut program.tensors {
         if let Role::Parameter(values) = &mut tensor.role {
-            for value in values.iter_mut() {
+            for value in Arc::make_mut(values) {
                 moved(value, end);
             }
         }

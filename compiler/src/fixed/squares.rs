@@ -88,6 +88,7 @@ fn difference(program: &Program, flow: &Flow, number: usize) -> Option<Differenc
         scale: 0,
         combine,
         negative: false,
+        whole: false,
     }) = Primitive::of(nest).filter(|_| nest.aggregate == Aggregate::Assign)
     else {
         return None;

@@ -12,10 +12,10 @@
 //! | 10 whole numbers have no negative fraction | by the largest value that a whole number has, from operation to operation |
 //! | 11 copies and extremes do not move the point | by tensor: all that is written to it |
 
-use super::{Kind, Operand, Operation, Program, Role, SumBound};
+use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::{Affine, TensorId};
 use arch::division::{Rounding, most_places};
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use arch::number::{word_max, word_min};
 
 /// Check the laws of the module head.
@@ -206,6 +206,18 @@ fn inside(
     Ok(())
 }
 
+/// Whether the nearest whole number of a sum is the floor of its one value: law 3.
+fn rounds_down(start: Option<&Operand>, product: Option<&(Operand, Operand)>) -> bool {
+    match (start, product) {
+        (Some(Operand::Read { .. }), None) => true,
+        (
+            Some(Operand::Constant { word, fraction }),
+            Some((Operand::Read { .. }, Operand::Constant { word: 2, fraction: 1 })),
+        ) => (2..=63).contains(fraction) && *word == 1 - (1 << (fraction - 1)),
+        _ => false,
+    }
+}
+
 /// Laws 2, 3, 6 and 7.
 fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
     let out = &program.tensors[operation.out.0];
@@ -233,8 +245,13 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
                 ensure(fraction(start) + *align as i32 == sum, 2, || format!("the start is aligned by {align}"))?;
             }
             match finish {
-                Finish::Round => {
+                Finish::Round | Finish::Whole(_) => {
                     ensure(sum - *shift as i32 == out.fraction, 2, || format!("the sum is shifted by {shift}"))?;
+                    let whole = *finish == Finish::Round || out.fraction == 0;
+                    ensure(whole, 3, || "a whole number has a binary point".into())?;
+                    let down =
+                        *finish != Finish::Whole(Rounding::Down) || rounds_down(start.as_ref(), product.as_ref());
+                    ensure(down, 3, || "this sum does not round down".into())?;
                 }
                 Finish::Negative => ensure(out.fraction == 0, 3, || "a comparison has a binary point".into())?,
             }
@@ -289,6 +306,7 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
                      w[i] = round(w[i] << 12 - h * x[i]) >> 12  for i in 0..3\nh = sigmoid#0(h)\n\
                      h = product(x[i]) >> 14 from 2048  over i in 0..3\nc = quotient_down(h / h)\nh = round(x[0] << 2) >> 5";
         assert_eq!(of(right), Ok(()));
+        assert_eq!(of("c = floor(-16383:q15 + x[0] * 2:q1) >> 15"), Ok(()));
         for (law, line) in [
             (1, "h = round(+ w[i] * x[i][0]) >> 16  over i in 0..3"),
             (1, "h = round(+ w[i] * 40000:q14) >> 16  over i in 0..3"),
@@ -301,6 +319,8 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             (2, "h = round(x[0]) >> 3  over i in 0..3"),
             (2, "h = round(+ w[0] * x[0] * 2^80) >> 64"),
             (3, "h = negative(+ w[0] * x[0])"),
+            (3, "h = nearest(+ w[0] * x[0]) >> 16"),
+            (3, "c = floor(-8191:q15 + x[0] * 2:q1) >> 15"),
             (4, "w[1] = round(w[0])"),
             (5, "h = round(h)"),
             (5, "x[0] = round(x[0])"),

@@ -46,7 +46,9 @@ pub(super) fn whole(program: &Program, nests: &[(Nest, Primitive)], same_as: &[T
 /// Whether the result is a whole number if these operands are.
 fn makes_whole(primitive: &Primitive, whole: impl Fn(&Atom) -> bool) -> bool {
     match primitive {
-        Primitive::MultiplyAdd { negative: true, .. } | Primitive::Divide { down: true, .. } => true,
+        Primitive::MultiplyAdd { negative: true, .. }
+        | Primitive::MultiplyAdd { whole: true, .. }
+        | Primitive::Divide { down: true, .. } => true,
         Primitive::MultiplyAdd { start, product, scale, .. } => {
             start.iter().all(&whole) && product.iter().all(|(a, b)| *scale >= 0 && whole(a) && whole(b))
         }

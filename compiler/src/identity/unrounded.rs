@@ -8,11 +8,12 @@ use super::draw::Draw;
 use super::evaluate::{Elements, Outcome, advance, has_points};
 use super::plan::Form;
 use super::value::{Arithmetic, Value};
-use crate::fixed::{Kind, Operand, Operation, Program, Role};
+use crate::fixed::{Finish, Kind, Operand, Operation, Program, Role};
 use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
 use arch::division::Rounding;
-use arch::isa::{Combine, Finish};
+use arch::function::Function;
+use arch::isa::Combine;
 
 /// The constants of a canonical program.
 fn constants(program: &tensor::Program) -> Vec<f64> {
@@ -36,7 +37,7 @@ pub(super) fn has_numbers_beyond(program: &tensor::Program) -> bool {
         tensor::Role::Parameter(values) => Some(values),
         _ => None,
     });
-    constants(program).iter().any(beyond) || parameters.flatten().any(beyond)
+    constants(program).iter().any(beyond) || parameters.flat_map(|values| values.iter()).any(beyond)
 }
 
 /// A fixed-point program at a draw.
@@ -127,6 +128,12 @@ impl<'a> Run<'a> {
                 let total = total.unwrap_or(Value::ZERO);
                 match finish {
                     Finish::Round => Some(total),
+                    Finish::Whole(Rounding::Nearest) => arithmetic.call(Function::Rint, &[total]),
+                    // Of what is there beside the one value that is rounded down the law says the rest.
+                    Finish::Whole(Rounding::Down) => {
+                        let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
+                        arithmetic.call(Function::Floor, &[self.read(value, point, arithmetic)])
+                    }
                     Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
                 }
             }

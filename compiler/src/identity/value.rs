@@ -196,8 +196,10 @@ impl Arithmetic {
 
     /// A function of the library: by its formula if it has one, else a symbol. Formulas are held to the functions by a test of the table.
     pub(super) fn call(&mut self, function: Function, arguments: &[Value]) -> Option<Value> {
-        if function == Function::Floor {
-            return Some(self.whole(arguments[0], libm::floor));
+        match function {
+            Function::Floor => return Some(self.whole(arguments[0], libm::floor)),
+            Function::Rint => return Some(self.whole(arguments[0], libm::rint)),
+            _ => {}
         }
         let formula = self.formulas.entry(function).or_insert_with(|| function.written_out().map(Rc::new)).clone();
         match formula {

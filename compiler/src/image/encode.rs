@@ -333,7 +333,7 @@ fn stream_tensor(image: &mut Image, storage: &Storage) -> (usize, Piece) {
         return (known, piece);
     }
     let constant = match &storage.role {
-        Role::Parameter(words) => Some(words.clone()),
+        Role::Parameter(words) => Some(words.to_vec()),
         _ => None,
     };
     image.tensors.push(StreamTensor {

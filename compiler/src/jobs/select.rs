@@ -316,7 +316,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
         // `scale` moves binary points only: `align` and `shift` have taken it up.
         Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, scale: _, bound: _ } => {
             let mut job =
-                Job { align: *align, shift: *shift, finish: *finish, combine: *combine, square: *square, ..base };
+                Job { align: *align, shift: *shift, finish: finish.alu(), combine: *combine, square: *square, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             let what = match combine {
                 Combine::Maximum => "maximum",

@@ -150,9 +150,9 @@ impl Default for Limits {
             elements_in_all: 1 << 26,
             points: 1 << 32,
             errors: 20,
-            statements: 256,
+            statements: 1 << 14,
             operands: 512,
-            operands_in_all: 2048,
+            operands_in_all: 1 << 17,
         }
     }
 }

@@ -70,16 +70,16 @@ mod tests {
     /// Programs of so many statements as nobody writes, and of long ones.
     #[test]
     fn endless_programs_are_refused() {
-        let many = (0..257).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
+        let many = (0..16_385).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
         let (message, help) = refused(&many, Limits::default());
-        assert_eq!(message, "the program has 257 statements, the limit is 256");
+        assert_eq!(message, "the program has 16385 statements, the limit is 16384");
         assert!(help.contains("--limit statements=N"), "{help}");
-        assert_eq!(Limits { statements: 257, ..Limits::default() }.check(&program(&many)), Ok(()));
+        assert_eq!(Limits { statements: 16_385, ..Limits::default() }.check(&program(&many)), Ok(()));
         let long = " + x".repeat(124);
-        let long = (0..9).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x{long}; "));
+        let long = (0..527).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x{long}; "));
         let (message, help) = refused(&long, Limits::default());
-        assert_eq!(message, "the program has 2241 operands and operations, the limit is 2048");
+        assert_eq!(message, "the program has 131223 operands and operations, the limit is 131072");
         assert!(help.contains("--limit operands_in_all=N"), "{help}");
-        assert_eq!(Limits { operands_in_all: 2241, ..Limits::default() }.check(&program(&long)), Ok(()));
+        assert_eq!(Limits { operands_in_all: 131_223, ..Limits::default() }.check(&program(&long)), Ok(()));
     }
 }

@@ -7,8 +7,7 @@
 //! iterators, or of something that the trees cannot do, stays inside the PE.
 
 use super::carries;
-use crate::fixed::{Kind, Program, for_each_access};
-use arch::isa::Finish;
+use crate::fixed::{Finish, Kind, Program, for_each_access};
 use arch::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,11 +5,11 @@
 //! An operation that reads no tensor at all is one word, which is written as it is ([`result`]).
 
 use super::Program;
-use crate::fixed::{Kind, Operand, Operation, Role, SumBound, Tensor};
+use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
 use crate::tensor::TensorId;
 use arch::division::divide;
 use arch::function::FunctionTable;
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use arch::number::{round_half_even, saturate};
 
 /// Make each constant divisor a tensor.
@@ -93,7 +93,7 @@ pub(crate) fn result(operation: &Operation, word_bits: u32, tables: &[FunctionTa
             };
             Some(match finish {
                 Finish::Negative => i64::from(sum < 0),
-                Finish::Round => saturate(round_half_even(sum, *shift), word_bits).0,
+                Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, *shift), word_bits).0,
             })
         }
         Kind::Product { factor, shift, one } => {

@@ -8,8 +8,7 @@
 
 use super::axis::Axis;
 use super::reshard::{Reshard, Turn};
-use crate::fixed::{Kind, Operand, Operation, Program, Role, for_each_access};
-use arch::isa::Finish;
+use crate::fixed::{Finish, Kind, Operand, Operation, Program, Role, for_each_access};
 use arch::machine::Machine;
 
 /// Where the padding of a result begins that changes over from rows to tall, as its last element; `None` where it has none, or the operation does
@@ -74,7 +73,7 @@ pub(crate) fn is_harmless(
                 let product =
                     product.as_ref().is_none_or(|product| if *square { both(product) } else { either(product) });
                 let start = start.as_ref().is_none_or(|start| tall >= operation.free || vanishes(start));
-                product && start && !combine.compares() && (tall >= operation.free || *finish == Finish::Round)
+                product && start && !combine.compares() && (tall >= operation.free || *finish != Finish::Negative)
             }
             Kind::Product { .. } | Kind::Divide { .. } | Kind::Function { .. } => false,
         };

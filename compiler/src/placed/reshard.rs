@@ -26,8 +26,7 @@
 //! Where a grid has buses of the columns, results of the rows go to the columns, those of all rows at once.
 
 use super::axis::Axis;
-use crate::fixed::{Kind, Operation, Program, Role};
-use arch::isa::Finish;
+use crate::fixed::{Finish, Kind, Operation, Program, Role};
 use arch::machine::Machine;
 
 /// Which way an index changes.
@@ -124,7 +123,7 @@ impl Reshard {
         let free = |i: usize| inside && i < operation.free || by_row(i);
         let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || free(i));
         let sum = match &operation.kind {
-            Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
+            Kind::MultiplyAdd { finish, .. } => *finish != Finish::Negative,
             Kind::Function { .. } => true,
             Kind::Product { .. } | Kind::Divide { .. } => false,
         };

@@ -6,9 +6,9 @@
 
 use super::Program;
 use super::axis::Axis;
-use crate::fixed::{Kind, Operand, Operation, Role, SumBound, Tensor};
+use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 
 /// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
 pub(crate) fn slices(program: &Program) -> Program {

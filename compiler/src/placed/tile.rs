@@ -204,9 +204,9 @@ pub(crate) fn least_data(program: &Program, pes: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixed::{Operand, SumBound, Tensor};
+    use crate::fixed::{Finish, Operand, SumBound, Tensor};
     use crate::tensor::{Affine, IterId, Iterator};
-    use arch::isa::{Combine, Finish};
+    use arch::isa::Combine;
 
     fn tensor(name: &str, shape: &[u32], role: Role) -> Tensor {
         Tensor { name: name.to_owned(), shape: shape.to_vec(), role, fraction: 8, span: Span::default() }
@@ -248,7 +248,7 @@ mod tests {
             tensor("w", &[3], Role::State),
             tensor("h", &[6], Role::Temporary),
             tensor("s", &[3], Role::Temporary),
-            tensor("c", &[], Role::Parameter(vec![1])),
+            tensor("c", &[], Role::Parameter([1].into())),
         ];
         let operations = vec![
             operation(&[6, 3], 1, 2, &[0], [read(1, &[1]), read(0, &[0, 1])]),

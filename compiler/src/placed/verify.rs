@@ -4,9 +4,8 @@ use super::axis::Axis;
 use super::cost::{Route, route};
 use super::reshard::{self, Reshard};
 use super::{Program, padding, tile};
-use crate::fixed::{self, Kind, Operation, Role, for_each_access};
+use crate::fixed::{self, Finish, Kind, Operation, Role, for_each_access};
 use crate::tensor::{Affine, IterId};
-use arch::isa::Finish;
 use arch::machine::Machine;
 
 /// Check the laws of the module head.

@@ -7,9 +7,9 @@ use super::Program;
 use super::axis::Axis;
 use super::cost::{Route, route};
 use super::reshard::Reshard;
-use crate::fixed::{Kind, Operand, Operation, Role, SumBound, Tensor};
+use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
 use crate::tensor::{IterId, TensorId};
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use arch::machine::Machine;
 
 /// Whether an operation is a chain of products that reads what it writes.

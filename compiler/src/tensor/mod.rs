@@ -22,6 +22,7 @@ pub(crate) use verify::region;
 pub use verify::{accesses, laws, verify};
 
 use arch::{Origin, Span};
+use std::sync::Arc;
 
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
@@ -91,8 +92,8 @@ pub enum Role {
     Label,
     /// Weights: kept from sample to sample.
     State,
-    /// Constant values, row-major.
-    Parameter(Vec<f64>),
+    /// Constant values, row-major; programs that are made of each other share them.
+    Parameter(Arc<[f64]>),
     /// Intermediate result.
     Temporary,
     /// Intermediate result that is computed in one place: all who read it read the same rounded words. No pass computes it again where it is read.

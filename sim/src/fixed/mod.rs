@@ -37,7 +37,7 @@ impl Fixed {
             .tensors
             .iter()
             .map(|tensor| match &tensor.role {
-                Role::Parameter(words) => words.clone(),
+                Role::Parameter(words) => words.to_vec(),
                 _ => vec![0; tensor.shape.iter().map(|&n| n as usize).product()],
             })
             .collect();

@@ -89,7 +89,7 @@ impl Compiled {
                     product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
                     combine: *combine,
                     shift: *shift,
-                    finish: *finish,
+                    finish: finish.alu(),
                     may_wrap: *bound == SumBound::Ranges && !combine.compares(),
                 }
             }

@@ -15,9 +15,8 @@
 //! Placement, latency and what is sent twice are not in it: no schedule of the program on a grid of this size is shorter.
 
 use super::reads::elements_read;
-use arch::isa::Finish;
 use arch::{Machine, timing};
-use compiler::fixed::{Kind, Operand, Operation, Program, Role};
+use compiler::fixed::{Finish, Kind, Operand, Operation, Program, Role};
 use compiler::tensor::{Iterator, TensorId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -91,6 +90,18 @@ impl Bounds {
     }
 }
 
+/// Cycles that some of the operations of a step take at least, whatever comes in and goes out; a PE writes one result per cycle.
+pub fn bound_of(program: &Program, machine: &Machine, wanted: impl Fn(&Operation) -> bool) -> f64 {
+    let mut step = Step::default();
+    let mut results = 0;
+    for operation in program.operations.iter().filter(|operation| wanted(operation)) {
+        step.add(program, operation);
+        results += points(&operation.iterators[..operation.free]);
+    }
+    let results = results as f64 / f64::from(machine.pes());
+    step.cycles(machine).named().into_iter().fold(results, |most, (_, cycles)| most.max(cycles))
+}
+
 /// Operations that engines can do, one per cycle.
 #[derive(Clone, Copy, Default)]
 struct Engines {
@@ -135,20 +146,22 @@ impl Step {
                 Role::State | Role::Parameter(_) | Role::Temporary => {}
             }
         }
-        for operation in &program.operations {
-            let kept = program.touches_kept(operation);
-            let (multiply_adds, comparisons) = (multiply_adds(operation), comparisons(operation));
-            step.multiply_adds.add(multiply_adds, kept);
-            step.comparisons.add(comparisons, kept);
-            // A product is compared, and the sign of a sum looked at, in the beat that makes it.
-            step.engines.add(multiply_adds.max(comparisons), kept);
-            match operation.kind {
-                Kind::Divide { .. } => step.divisions += points(&operation.iterators),
-                Kind::Function { .. } => step.functions += points(&operation.iterators),
-                Kind::MultiplyAdd { .. } | Kind::Product { .. } => {}
-            }
-        }
+        program.operations.iter().for_each(|operation| step.add(program, operation));
         step
+    }
+
+    fn add(&mut self, program: &Program, operation: &Operation) {
+        let kept = program.touches_kept(operation);
+        let (multiply_adds, comparisons) = (multiply_adds(operation), comparisons(operation));
+        self.multiply_adds.add(multiply_adds, kept);
+        self.comparisons.add(comparisons, kept);
+        // A product is compared, and the sign of a sum looked at, in the beat that makes it.
+        self.engines.add(multiply_adds.max(comparisons), kept);
+        match operation.kind {
+            Kind::Divide { .. } => self.divisions += points(&operation.iterators),
+            Kind::Function { .. } => self.functions += points(&operation.iterators),
+            Kind::MultiplyAdd { .. } | Kind::Product { .. } => {}
+        }
     }
 
     fn work(&self) -> PerResource {

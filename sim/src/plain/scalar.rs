@@ -128,6 +128,7 @@ pub(super) fn call(function: Function, arguments: &[f64]) -> f64 {
         Function::Floor => a.floor(),
         Function::Ceil => a.ceil(),
         Function::Round => a.round(),
+        Function::Rint => a.round_ties_even(),
         Function::Trunc => a.trunc(),
         Function::Sin => libm::sin(a),
         Function::Cos => libm::cos(a),

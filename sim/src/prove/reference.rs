@@ -106,7 +106,7 @@ impl<'a> Reference<'a> {
                     product: product.as_ref().map(|(a, b)| (source(a), source(b))),
                     square,
                     combine,
-                    finish,
+                    finish: finish.alu(),
                     shift,
                 }
             }

@@ -3,9 +3,9 @@
 use super::oracle::{Case, case};
 use super::rendered;
 use arch::division::Rounding;
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use compiler::canonical::{Batch, Keep, Options};
-use compiler::fixed::{Kind, Numbers, Operand, Operation, Program, Role, laws};
+use compiler::fixed::{Finish, Kind, Numbers, Operand, Operation, Program, Role, laws};
 use compiler::tensor::TensorId;
 use sim::fixed::Fixed;
 use sim::ladder::{Upper, Values};

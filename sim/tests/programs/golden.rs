@@ -92,7 +92,7 @@ fn every_aggregate_and_every_start() {
         let tensors = vec![
             tensor("x", &[3], Role::Input),
             tensor("o", &[], Role::Temporary),
-            tensor("b", &[2], Role::Parameter(vec![7.0, 9.0])),
+            tensor("b", &[2], Role::Parameter([7.0, 9.0].into())),
         ];
         let mut golden = Golden::new(&program(tensors, vec![reduce]));
         golden.set(TensorId(0), &x);
@@ -248,7 +248,7 @@ fn an_index_is_a_value_in_every_loop() {
     let mut values_of = nest(1, &boxed, 2, nodes);
     values_of.out_index.clone_from(&gather.out_index);
     let tensors = vec![
-        tensor("x", &[2], Role::Parameter(vec![5.0, 7.0])),
+        tensor("x", &[2], Role::Parameter([5.0, 7.0].into())),
         tensor("o", &[2, 3], Role::Temporary),
         tensor("p", &[2, 3], Role::Temporary),
     ];

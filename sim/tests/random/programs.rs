@@ -1,10 +1,10 @@
 //! Random programs: canonical form means the same, fixed-point form is close, sums do not depend on their order.
 
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use arch::number::{round_half_even, saturate, wrap};
 use compiler::canonical::padding::{self, Padding};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, canonicalise};
-use compiler::fixed::{self, Kind, Numbers, Operand, Operation};
+use compiler::fixed::{self, Finish, Kind, Numbers, Operand, Operation};
 use compiler::language::{Language, Options, parse};
 use compiler::ranges::Ranges;
 use compiler::tensor::{
@@ -234,7 +234,7 @@ proptest! {
             }
             sum = wrap(combine.join(sum, i128::from(s[row]) << align), accumulator);
             let (word, saturated) = match finish {
-                Finish::Round => saturate(round_half_even(sum, shift), 16),
+                Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, shift), 16),
                 Finish::Negative => (i64::from(sum < 0), false),
             };
             saturations += u64::from(saturated);

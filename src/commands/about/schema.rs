@@ -4,7 +4,7 @@
 
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
-use crate::commands::measure::{accuracy, bench, explore, kernels, system};
+use crate::commands::measure::{accuracy, bench, explore, kernels, networks, system};
 use crate::commands::{bitstream, build, derive, eval, graph, init, place, predict, prove, run, sim, synth, weights};
 use crate::output;
 use fpga::board::Board;
@@ -29,6 +29,7 @@ const SCHEMAS: &[Entry] = &[
     ("accuracy", "Result of `accuracy`", written::<Document<accuracy::Widths>>),
     ("bench", "Result of `bench`", written::<Document<bench::Benchmarks>>),
     ("bench_kernels", "Result of `bench --kernels`", written::<Document<kernels::Kernels>>),
+    ("bench_networks", "Result of `bench --networks`", written::<Document<networks::Networks>>),
     ("bench_system", "Result of `bench --system`", written::<Document<system::Systems>>),
     ("bitstream", "Result of `bitstream`", written::<Document<bitstream::Made>>),
     ("board", "A board (TOML)", read::<Board>),

@@ -1,7 +1,7 @@
 //! `bench`: the published benchmarks on the array, a sample of them on the generated Verilog, beside their bounds and their peers.
 
 use crate::arguments::{Bench, Global};
-use crate::commands::measure::{kernels, system};
+use crate::commands::measure::{kernels, networks, system};
 use crate::output::{self, Talk};
 use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
@@ -83,6 +83,9 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     }
     if options.kernels {
         return kernels::run(global, options, talk);
+    }
+    if options.networks {
+        return networks::run(global, options, talk);
     }
     let table = library::read(Path::new(TABLE))?;
     let all = benchmarks::read(&table.text).map_err(|error| Failure::about(&table, vec![error]))?;

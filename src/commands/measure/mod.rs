@@ -4,4 +4,5 @@ pub mod accuracy;
 pub mod bench;
 pub mod explore;
 pub mod kernels;
+pub mod networks;
 pub mod system;

@@ -3,9 +3,10 @@
 use super::Number;
 use super::fates::Fates;
 use super::figures;
+use super::layers::{self, Layer};
 use super::page::timeline::{self, Timeline};
 use crate::build::listing;
-use crate::documents::Document;
+use crate::documents::{self, Document};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::project::Project;
@@ -19,12 +20,15 @@ use std::collections::BTreeMap;
 
 /// What there is to say about an image.
 pub struct Explained<'a> {
+    project: &'a Project,
     compiled: &'a Compiled,
     source: &'a str,
     pace: Pace,
     /// Two steps, cycle by cycle.
     pub timeline: Timeline,
     fates: Fates,
+    /// The statements, one by one.
+    pub layers: Vec<Layer>,
     settings: Option<Plan>,
 }
 
@@ -45,7 +49,8 @@ impl<'a> Explained<'a> {
             Subject::Training(design) => Fates::of_training(project, &design.samples, program),
         };
         let timeline = timeline::watch(&compiled.image, source)?;
-        Ok(Explained { compiled, source, pace: subject.pace()?, timeline, fates, settings })
+        let layers = layers::layers(program, compiled, source);
+        Ok(Explained { project, compiled, source, pace: subject.pace()?, timeline, fates, layers, settings })
     }
 
     /// How fast it is, where everything lies, what runs when, and the microcode.
@@ -53,13 +58,14 @@ impl<'a> Explained<'a> {
         let Explained { compiled, source, pace, timeline, fates, .. } = self;
         let (listing, microcode) =
             (listing::explain(compiled, source, fates), listing::microcode(&compiled.image, source));
-        format!("{}\n{listing}\n{}\n{microcode}", figures::pace(pace), timeline.text())
+        let layers = layers::text(&self.layers);
+        format!("{}{layers}\n{listing}\n{}\n{microcode}", figures::pace(pace), timeline.text())
     }
 
     /// The same without the microcode, for programs.
     pub fn document(&self) -> Document<Explanation> {
-        let schedule = schedule(self);
-        Document::new(Explanation { schedule: Some(schedule), numbers: None })
+        let explanation = Explanation { schedule: Some(schedule(self)), numbers: None };
+        Document::with(explanation, documents::messages(&self.project.source, &layers::warnings(&self.layers)))
     }
 }
 
@@ -100,6 +106,8 @@ struct Schedule {
     tile_length: u32,
     /// Steps of a batch.
     tiles: u32,
+    /// Statements of the program that have instructions, in the order of its text.
+    layers: Vec<Layer>,
     /// In the order in which they start.
     instructions: Vec<Instruction>,
     /// Two steps, cycle by cycle.
@@ -167,7 +175,7 @@ fn axes(placement: &[(String, Vec<Axis>)]) -> Axes {
 }
 
 fn schedule(explained: &Explained) -> Schedule {
-    let Explained { compiled, source, pace, timeline, fates, settings } = explained;
+    let Explained { compiled, source, pace, timeline, fates, layers, settings, project: _ } = explained;
     let instruction = |step: &Step| {
         let lines = step.origin.lines(source);
         Instruction {
@@ -191,6 +199,7 @@ fn schedule(explained: &Explained) -> Schedule {
         step_length: compiled.image.step_length,
         tile_length: compiled.image.tile_length,
         tiles: compiled.image.tiles,
+        layers: layers.clone(),
         instructions: compiled.steps.iter().map(instruction).collect(),
         timeline: timeline.clone(),
         lines: fates.lines.iter().filter_map(|(line, fate)| Some((line.to_string(), fate.clone()?))).collect(),

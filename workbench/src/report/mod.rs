@@ -13,6 +13,7 @@
 pub mod explanation;
 pub mod fates;
 pub mod figures;
+pub mod layers;
 pub mod measured;
 pub mod page;
 pub mod trained;

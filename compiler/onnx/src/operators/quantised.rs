@@ -128,11 +128,11 @@ impl Lowering<'_, '_> {
         };
         self.builder.zip(&values, kind, |x| {
             let rounded = (x[0].clone() / x[1].clone()).round_even();
-            let moved = match x.get(2) {
-                Some(zero) => rounded + zero.clone(),
-                None => rounded,
-            };
-            moved.max(low).min(high)
+            // The zero point comes last, so that a dequantiser takes it away again.
+            match x.get(2).cloned() {
+                Some(zero) => rounded.max(num(low) - zero.clone()).min(num(high) - zero.clone()) + zero,
+                None => rounded.max(low).min(high),
+            }
         })
     }
 

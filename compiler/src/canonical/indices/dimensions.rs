@@ -1,5 +1,6 @@
 //! Dimensions whose index has two digits.
 
+use super::accesses;
 use super::digits::digits;
 use crate::tensor::{Affine, IterId, Iterator, Nest, Node, Program, Role, Start, TensorId};
 use std::collections::BTreeSet;
@@ -67,19 +68,6 @@ fn two_digits(form: &Affine, by: i64, iterators: &[Iterator]) -> Option<(Affine,
     let high = high.into_iter().map(|(iterator, factor)| (iterator, factor / by)).collect();
     (whole == most.div_euclid(by))
         .then(|| (Affine { offset: whole, terms: high }, low.plus(-by, &Affine::constant(whole))))
-}
-
-/// The elements that a statement writes, begins with and reads.
-fn accesses(nest: &Nest) -> Vec<(TensorId, &Vec<Affine>)> {
-    let start = match &nest.start {
-        Start::Element { tensor, index } => Some((*tensor, index)),
-        Start::Identity | Start::Fill(_) => None,
-    };
-    let reads = nest.body.nodes.iter().filter_map(|node| match node {
-        Node::Read { tensor, index } => Some((*tensor, index)),
-        _ => None,
-    });
-    std::iter::once((nest.out, &nest.out_index)).chain(start).chain(reads).collect()
 }
 
 /// What is split by one place value.

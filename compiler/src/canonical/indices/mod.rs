@@ -3,6 +3,7 @@
 //!
 //! | pass | does | costs |
 //! |---|---|---|
+//! | [`units`] | a loop of one value goes | nothing |
 //! | [`digits`] | an iterator that an index divides becomes two, quotient and remainder | nothing |
 //! | [`gathers`] | an index that is computed becomes a moved copy, or a sum over a comparison with it | moving the words once; every element compared |
 //! | [`constants`] | what depends on iterators alone becomes a tensor of constants | its words |
@@ -21,9 +22,10 @@ pub mod dimensions;
 pub mod equations;
 pub mod gathers;
 pub mod overwritten;
+pub mod units;
 
 use super::draft::Draft;
-use crate::tensor::{Affine, Guard, IterId, Iterator, Nest};
+use crate::tensor::{Affine, Guard, IterId, Iterator, Nest, Node, Start, TensorId};
 
 /// The form of a guard, and the bound it stays below.
 fn bounded(guard: &Guard) -> (&Affine, i64) {
@@ -31,6 +33,19 @@ fn bounded(guard: &Guard) -> (&Affine, i64) {
         Guard::Within { value, bound } => (value, *bound),
         Guard::Zero { value } => (value, 1),
     }
+}
+
+/// The elements that a statement writes, begins with and reads.
+fn accesses(nest: &Nest) -> Vec<(TensorId, &Vec<Affine>)> {
+    let start = match &nest.start {
+        Start::Element { tensor, index } => Some((*tensor, index)),
+        Start::Identity | Start::Fill(_) => None,
+    };
+    let reads = nest.body.nodes.iter().filter_map(|node| match node {
+        Node::Read { tensor, index } => Some((*tensor, index)),
+        _ => None,
+    });
+    std::iter::once((nest.out, &nest.out_index)).chain(start).chain(reads).collect()
 }
 
 /// Iterators over a whole shape, and the plain index they make.

@@ -1,5 +1,6 @@
 //! Comparison, choice and logic as arithmetic on 0 and 1; rounding to whole numbers as division.
 
+mod bounds;
 pub(super) mod library;
 
 use super::expr::Expr;
@@ -10,7 +11,7 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///
 ///     a > b           =>  (b - a) < 0
 ///     a >= b          =>  1 - ((a - b) < 0)
-///     min(a, b)       =>  select(a < b, a, b)
+///     min(a, b)       =>  select(a < b, a, b)      (the one that is known to be the smaller, if one is)
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
 ///     a % b           =>  a - b*floor(a / b)
@@ -21,7 +22,7 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///
 /// Exact in fixed point, too: the difference is compared before it is rounded, and products with 0 and 1 are not rounded.
 pub fn rewrite_logic(program: &Program) -> Program {
-    let known = Known { tensors: &program.tensors, bits: &bits(program) };
+    let known = Known { tensors: &program.tensors, bits: &bits(program), bounds: &bounds::of_tensors(program) };
     let mut result = program.clone();
     for nest in &mut result.nests {
         let is_logic = |node: &Node| match node {
@@ -43,6 +44,8 @@ struct Known<'a> {
     tensors: &'a [Tensor],
     /// Tensors that hold only 0 and 1.
     bits: &'a [bool],
+    /// What the elements of each can be.
+    bounds: &'a [bounds::Bounds],
 }
 
 /// Tensors that hold only 0 and 1: constants, and those that only comparisons and logic are written to. Who chooses by one of their elements
@@ -90,7 +93,7 @@ fn is_whole(e: &Expr, known: Known<'_>) -> bool {
         },
         Expr::Select(parts) => is_whole(&parts[1], known) && is_whole(&parts[2], known),
         Expr::Cast(element, a) => *element != Element::Real || is_whole(a, known),
-        Expr::Call(function, _) => *function == Function::Floor,
+        Expr::Call(function, _) => matches!(function, Function::Floor | Function::Rint),
     }
 }
 
@@ -156,17 +159,28 @@ fn limits(bits: u32, signed: bool) -> (f64, f64) {
 
 /// What a value can be by its form alone; everything, if that says nothing.
 fn bounds(e: &Expr, known: Known<'_>) -> (f64, f64) {
-    let of = |element: Element| match element {
-        Element::Real => (f64::NEG_INFINITY, f64::INFINITY),
-        Element::Int { bits, signed } => limits(bits, signed),
-        Element::Bool => (0.0, 1.0),
-    };
     match e {
         Expr::Constant(value) => (*value, *value),
-        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => of(known.tensors[tensor.0].element),
-        Expr::Cast(element, _) => of(*element),
         _ if is_bit(e, known) => (0.0, 1.0),
-        _ => of(Element::Real),
+        _ => bounds::of(e, known.bounds, &[]),
+    }
+}
+
+/// The smaller value; where it is known which one that is, that one.
+fn smaller(a: Expr, b: Expr, known: Known<'_>) -> Expr {
+    match (bounds(&a, known), bounds(&b, known)) {
+        (of_a, of_b) if of_a.1 <= of_b.0 => a,
+        (of_a, of_b) if of_b.1 <= of_a.0 => b,
+        _ => choose(less(a.clone(), b.clone()), a, b),
+    }
+}
+
+/// The larger value, likewise.
+fn larger(a: Expr, b: Expr, known: Known<'_>) -> Expr {
+    match (bounds(&a, known), bounds(&b, known)) {
+        (of_a, of_b) if of_a.0 >= of_b.1 => a,
+        (of_a, of_b) if of_b.0 >= of_a.1 => b,
+        _ => choose(less(a.clone(), b.clone()), b, a),
     }
 }
 
@@ -197,8 +211,8 @@ fn rewrite(e: Expr, known: Known<'_>) -> Expr {
                 Binary::Eq => not(Expr::add(less(a.clone(), b.clone()), less(b, a))),
                 Binary::And => Expr::mul(truth(a, known), truth(b, known)),
                 Binary::Or => not(Expr::mul(not(truth(a, known)), not(truth(b, known)))),
-                Binary::Min => choose(less(a.clone(), b.clone()), a, b),
-                Binary::Max => choose(less(a.clone(), b.clone()), b, a),
+                Binary::Min => smaller(a, b, known),
+                Binary::Max => larger(a, b, known),
                 Binary::RemFloor => {
                     let quotient = Expr::Binary(Binary::DivFloor, Box::new(a.clone()), Box::new(b.clone()));
                     Expr::sub(a, Expr::mul(b, quotient))

@@ -71,6 +71,7 @@ impl Chain {
             scale,
             combine,
             negative,
+            whole: false,
         }) = Primitive::of(nest)
         else {
             return None;
@@ -99,6 +100,7 @@ impl Chain {
             scale: 0,
             combine: difference_combine,
             negative: false,
+            whole: false,
         }) = Primitive::of(&program.nests[difference])
         else {
             return None;
@@ -136,6 +138,7 @@ impl Chain {
             scale: 0,
             combine: early_combine,
             negative: false,
+            whole: false,
         }) = Primitive::of(&program.nests[scaled])
         else {
             return None;

@@ -2,9 +2,13 @@
 
 use super::{Formats, best_fraction, exact_fraction};
 use crate::canonical::primitive::Atom;
-use crate::fixed::copies::Change;
 use crate::tensor::{Nest, TensorId};
 use arch::division::most_places;
+
+/// Whether a value is rounded down that is divided by this: no divider does that.
+pub(in crate::fixed) fn is_one(divisor: &Atom) -> bool {
+    matches!(divisor, Atom::Constant(one) if *one == 1.0)
+}
 
 impl Formats<'_> {
     /// Binary points of dividend and divisor, with those of constants chosen.
@@ -49,12 +53,6 @@ impl Formats<'_> {
         if places < 0 {
             if let Some(change) = self.finer((number, nest), &[divisor], -places) {
                 self.change = Some(change);
-                return;
-            }
-            let by_one = matches!(divisor, Atom::Constant(one) if *one == 1.0);
-            if down && by_one && matches!(dividend, Atom::Read(..)) && a >= self.numbers.word as i32 - 1 {
-                // The format holds nothing but -1 and what lies between it and 1.
-                self.change = Some(Change::Sign(number));
                 return;
             }
             match dividend {

@@ -11,7 +11,9 @@ impl Formats<'_> {
         for (nest, primitive) in nests {
             let whole = matches!(
                 primitive,
-                Primitive::MultiplyAdd { negative: true, .. } | Primitive::Divide { down: true, .. }
+                Primitive::MultiplyAdd { negative: true, .. }
+                    | Primitive::MultiplyAdd { whole: true, .. }
+                    | Primitive::Divide { down: true, .. }
             );
             if whole && self.fraction(nest.out) != 0 {
                 self.reject(nest, "beside its other values a whole number has no room");

@@ -31,9 +31,11 @@
 mod parse;
 mod print;
 
+use super::Finish;
 use crate::fixed::Role;
+use arch::division::Rounding;
 use arch::function::Function;
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 
 /// Words of declarations, with the role; parameters have words, too.
 const ROLES: [(&str, Role); 4] =
@@ -68,7 +70,12 @@ const COMBINES: [(&str, Combine); 4] =
     [("+", Combine::Add), ("-", Combine::Subtract), ("max", Combine::Maximum), ("min", Combine::Minimum)];
 
 /// How an accumulator becomes a word.
-const FINISHES: [(&str, Finish); 2] = [("round", Finish::Round), ("negative", Finish::Negative)];
+const FINISHES: [(&str, Finish); 4] = [
+    ("round", Finish::Round),
+    ("negative", Finish::Negative),
+    ("nearest", Finish::Whole(Rounding::Nearest)),
+    ("floor", Finish::Whole(Rounding::Down)),
+];
 
 /// The function of a name that a table can hold.
 fn function(name: &str) -> Option<Function> {

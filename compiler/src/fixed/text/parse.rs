@@ -95,7 +95,7 @@ impl Reader {
             role.clone()
         } else {
             self.cursor.expect("=")?;
-            Role::Parameter(self.cursor.list(Cursor::integer)?)
+            Role::Parameter(self.cursor.list(Cursor::integer)?.into())
         };
         Ok(Tensor { name, shape, role, fraction, span: self.cursor.origin()?.span() })
     }

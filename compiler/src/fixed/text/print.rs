@@ -21,7 +21,7 @@ impl Display for Program {
             let role = known.map_or("parameter", |(word, _)| word);
             write!(f, "{role} {}{shape}: q{}", names.tensor(TensorId(id)), tensor.fraction)?;
             if let Role::Parameter(words) = &tensor.role {
-                write!(f, " = [{}]", write::list(words, ", ", i64::to_string))?;
+                write!(f, " = [{}]", write::list(words.iter(), ", ", i64::to_string))?;
             }
             writeln!(f, "{}", write::origin(&Origin::of(tensor.span), reserved))?;
         }

@@ -89,7 +89,7 @@ impl Reader {
         let roles =
             [("input", Role::Input), ("state", Role::State), ("temporary", Role::Temporary), ("output", Role::Output)];
         let role = if cursor.take("parameter") {
-            Role::Parameter(cursor.list(Cursor::integer)?)
+            Role::Parameter(cursor.list(Cursor::integer)?.into())
         } else {
             let found = roles.into_iter().find(|(word, _)| cursor.take(word));
             found.ok_or_else(|| cursor.expected("what the storage is for, such as `input`"))?.1

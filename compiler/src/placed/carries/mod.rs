@@ -14,10 +14,10 @@ pub(crate) mod strides;
 use super::Program;
 use super::pieces::rewritten;
 use super::windows::is_computed;
-use crate::fixed::{self, Kind, Operand, Operation, Role, SumBound, Tensor, for_each_access};
+use crate::fixed::{self, Finish, Kind, Operand, Operation, Role, SumBound, Tensor, for_each_access};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::Origin;
-use arch::isa::{Combine, Finish};
+use arch::isa::Combine;
 use std::collections::BTreeSet;
 
 /// The program with copies of all temporaries for which there may be one; `None` if there is none.

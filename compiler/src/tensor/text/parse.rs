@@ -82,7 +82,7 @@ impl Reader {
         let element = if self.cursor.take(":") { self.element_type()? } else { Element::Real };
         if word == "parameter" {
             self.cursor.expect("=")?;
-            role = Role::Parameter(self.cursor.list(Cursor::real)?);
+            role = Role::Parameter(self.cursor.list(Cursor::real)?.into());
         }
         Ok(Tensor { name, shape, role, element, span: self.place()? })
     }

@@ -19,7 +19,7 @@ impl Display for Program {
                 element => write!(f, ": {element}")?,
             }
             if let Role::Parameter(values) = &tensor.role {
-                write!(f, " = [{}]", write::list(values, ", ", |&value| write::real(value)))?;
+                write!(f, " = [{}]", write::list(values.iter(), ", ", |&value| write::real(value)))?;
             }
             writeln!(f, "{}", place(tensor.span))?;
         }

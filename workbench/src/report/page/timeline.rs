@@ -9,7 +9,7 @@
 
 use crate::Failure;
 use crate::report::page::charts;
-use crate::report::page::watched::{Seen, Watched};
+use crate::report::page::watched::Watched;
 use arch::Image;
 use arch::image::Annotated;
 use arch::origin::Lines;
@@ -17,8 +17,10 @@ use arch::timing::{self, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
+use sim::array::watch::{Observation, StreamView};
 use sim::driver::{self, Driver, Run};
 use sim::grid::Stalls;
+use std::collections::VecDeque;
 use std::fmt::{Display, Write};
 
 /// Steps that fill the machine before the two that are shown.
@@ -86,27 +88,85 @@ impl Bar {
 /// The array is stuck.
 pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
     let words = driver::zeros(image);
-    let mut watched = Watched::new(Array::without_words(&image.machine));
+    let mut seen = Seen::default();
+    let mut watched = Watched::new(Array::without_words(&image.machine), |inside: &Observation, _| seen.add(inside));
     let mut driver = Driver::new(&mut watched, image.clone(), Stalls::none());
     let steps = vec![words.clone(); (BEFORE + SHOWN + AFTER) as usize];
     let run = Run { load_model: Some(&words), steps: &steps, emit_model: false };
     driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     drop(driver);
-    Ok(of(&watched.seen, image, source))
+    drop(watched);
+    Ok(of(&seen, image, source))
 }
 
-fn of(seen: &[Seen], image: &Image, source: &str) -> Timeline {
-    let in_step = |number: u32| seen.iter().position(|s| s.inside.run_state == "step" && s.inside.step == number);
-    let starts: Vec<usize> = (BEFORE..=BEFORE + SHOWN).filter_map(in_step).collect();
-    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
+/// Cycles from the sequencer's issue of a beat to the unit it is for: streams alu, root, move, load, scalar.
+const LATE: [u64; 5] = [timing::DISTRIBUTION, timing::DISTRIBUTION, timing::DISTRIBUTION, 0, timing::DISTRIBUTION];
+
+/// What has been seen of the steps that are shown: memory goes with the instructions, not with the cycles.
+#[derive(Default)]
+struct Seen {
+    /// Cycles so far.
+    cycles: u64,
+    /// Cycle in which each of these steps starts, and the one after them.
+    starts: Vec<u64>,
+    /// The last cycles before the first of them: their beats may reach the units in it.
+    before: VecDeque<(u32, [StreamView; 5])>,
+    /// By stream.
+    runs: [Vec<Stretch>; 5],
+}
+
+/// An instruction at work, in cycles since the first step that is shown began.
+struct Stretch {
+    instruction: usize,
+    start: u64,
+    end: u64,
+    step: u32,
+}
+
+impl Seen {
+    fn add(&mut self, inside: &Observation) {
+        let next = BEFORE + self.starts.len() as u32;
+        if next <= BEFORE + SHOWN && inside.run_state == "step" && inside.step == next {
+            self.starts.push(self.cycles);
+            let before = std::mem::take(&mut self.before);
+            for (cycle, (step, streams)) in (self.cycles - before.len() as u64..).zip(before) {
+                self.beats(cycle, step, &streams);
+            }
+        }
+        if self.starts.is_empty() {
+            self.before.push_back((inside.step, inside.streams));
+            if self.before.len() as u64 > timing::DISTRIBUTION {
+                self.before.pop_front();
+            }
+        } else if self.starts.len() as u32 <= SHOWN {
+            self.beats(self.cycles, inside.step, &inside.streams);
+        }
+        self.cycles += 1;
+    }
+
+    fn beats(&mut self, cycle: u64, step: u32, streams: &[StreamView; 5]) {
+        for ((view, late), runs) in streams.iter().zip(LATE).zip(&mut self.runs) {
+            let (true, Some(instruction)) = (view.issued, view.instruction) else { continue };
+            let Some(at) = (cycle + late).checked_sub(self.starts[0]) else { continue };
+            let begins = view.counters.iter().all(|&counter| counter == 0);
+            match runs.last_mut() {
+                Some(run) if run.instruction == instruction && !begins => run.end = at + 1,
+                _ => runs.push(Stretch { instruction, start: at, end: at + 1, step }),
+            }
+        }
+    }
+}
+
+fn of(seen: &Seen, image: &Image, source: &str) -> Timeline {
+    let (Some(&first), Some(&last)) = (seen.starts.first(), seen.starts.last()) else {
         return Timeline { cycles: 0, steps: Vec::new(), lanes: Vec::new() };
     };
-    let window = Window { seen, first, last };
+    let window = Window { seen, cycles: last - first };
     let machine = &image.machine;
-    let alu = window.bars(0, |n| Some(words(image.alu.get(n)?, source)), timing::DISTRIBUTION);
+    let alu = window.bars(0, |n| Some(words(image.alu.get(n)?, source)));
     let root = |unit: Unit| {
         let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| itself(root, source));
-        window.bars(1, of_unit, timing::DISTRIBUTION)
+        window.bars(1, of_unit)
     };
     let (row_roots, global_root) = (root(Unit::Row), root(Unit::Global));
     let levels = |unit: Unit| {
@@ -127,11 +187,11 @@ fn of(seen: &[Seen], image: &Image, source: &str) -> Timeline {
     };
     let mut trees = [ahead(&row_roots, Unit::Row), ahead(&global_root, Unit::Global)].concat();
     trees.sort_by_key(|bar| bar.start);
-    let moves = window.bars(2, |n| Some(itself(image.moves.get(n)?, source)), timing::DISTRIBUTION);
-    let load = window.bars(3, |n| Some(itself(image.load.get(n)?, source)), 0);
-    let scalar = window.bars(4, |n| Some(words(image.scalar.get(n)?, source)), timing::DISTRIBUTION);
+    let moves = window.bars(2, |n| Some(itself(image.moves.get(n)?, source)));
+    let load = window.bars(3, |n| Some(itself(image.load.get(n)?, source)));
+    let scalar = window.bars(4, |n| Some(words(image.scalar.get(n)?, source)));
     let lane = |unit: &'static str, bars: Vec<Bar>| Lane { unit, busy: busy(&bars), bars };
-    let cycles = (last - first) as u64;
+    let cycles = window.cycles;
     let mut lanes = vec![
         lane("loader", load),
         lane("ALU", alu),
@@ -143,7 +203,8 @@ fn of(seen: &[Seen], image: &Image, source: &str) -> Timeline {
     if machine.scalar() {
         lanes.insert(5, lane("scalar unit", scalar));
     }
-    Timeline { cycles, steps: starts[..starts.len() - 1].iter().map(|&start| (start - first) as u64).collect(), lanes }
+    let steps = seen.starts[..seen.starts.len() - 1].iter().map(|&start| start - first).collect();
+    Timeline { cycles, steps, lanes }
 }
 
 /// An instruction in the words of its program, and its lines.
@@ -168,35 +229,20 @@ fn busy(bars: &[Bar]) -> u64 {
 
 /// The cycles that are shown.
 struct Window<'a> {
-    seen: &'a [Seen],
-    first: usize,
-    last: usize,
+    seen: &'a Seen,
+    cycles: u64,
 }
 
 impl Window<'_> {
-    /// From the first beat of an instruction to its last, `late` cycles after the sequencer has issued it.
-    fn bars(&self, stream: usize, what: impl Fn(usize) -> Option<(String, Lines)>, late: u64) -> Vec<Bar> {
-        let mut bars: Vec<(usize, Bar)> = Vec::new();
-        let from = self.first.saturating_sub(late as usize);
-        for (cycle, seen) in self.seen.iter().enumerate().take(self.last).skip(from) {
-            let seen = &seen.inside;
-            let view = &seen.streams[stream];
-            let (true, Some(number)) = (view.issued, view.instruction) else { continue };
-            let Some((what, lines)) = what(number) else { continue };
-            let at = (cycle as u64 + late).saturating_sub(self.first as u64);
-            let begins = view.counters.iter().all(|&counter| counter == 0);
-            match bars.last_mut() {
-                Some((known, bar)) if *known == number && !begins => bar.end = at + 1,
-                _ => {
-                    let step = i64::from(seen.step) - i64::from(BEFORE);
-                    let (line, fused) = (lines.own(), lines.fused().to_vec());
-                    bars.push((number, Bar { start: at, end: at + 1, step, what, line, fused }));
-                }
-            }
-        }
-        let end = (self.last - self.first) as u64;
-        let clip = |bar: Bar| Bar { end: bar.end.min(end), ..bar };
-        bars.into_iter().map(|(_, bar)| clip(bar)).filter(|bar| bar.start < bar.end).collect()
+    /// From the first beat of an instruction to its last, when they reach their unit.
+    fn bars(&self, stream: usize, what: impl Fn(usize) -> Option<(String, Lines)>) -> Vec<Bar> {
+        let bar = |run: &Stretch| {
+            let (what, lines) = what(run.instruction)?;
+            let (line, fused) = (lines.own(), lines.fused().to_vec());
+            let (end, step) = (run.end.min(self.cycles), i64::from(run.step) - i64::from(BEFORE));
+            (run.start < end).then(|| Bar { start: run.start, end, step, what, line, fused })
+        };
+        self.seen.runs[stream].iter().filter_map(bar).collect()
     }
 }
 

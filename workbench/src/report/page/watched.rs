@@ -1,44 +1,36 @@
-//! An array that remembers what it did in each cycle.
+//! An array that shows what it does in each cycle.
 
 use arch::timing;
 use sim::array::Array;
 use sim::array::watch::Observation;
 use sim::grid::{CycleResult, Grid};
 
-/// One cycle: inside, and the beat that was offered.
-pub(super) struct Seen {
-    /// Registers, streams, the PU that is watched.
-    pub inside: Observation,
-    /// The beat at the input.
-    pub input: Option<Vec<i64>>,
-}
-
-/// The array, and everything since its first step began; loading millions of weights is as long as it is dull.
-pub(super) struct Watched {
+/// The array, and who looks at everything since its first step began: inside, and the beat that is offered; loading millions of weights is
+/// as long as it is dull. Nothing is kept here, since steps may have millions of cycles.
+pub(super) struct Watched<See> {
     array: Array,
-    /// Every cycle since then.
-    pub seen: Vec<Seen>,
+    see: See,
 }
 
-impl Watched {
+impl<See: FnMut(&Observation, Option<&[i64]>)> Watched<See> {
     /// A grid whose PU 0 is watched.
-    pub(super) fn new(array: Array) -> Watched {
-        Watched { array, seen: Vec::new() }
+    pub(super) fn new(array: Array, see: See) -> Watched<See> {
+        Watched { array, see }
     }
 
-    fn remember(&mut self, input: Option<&[i64]>) {
-        let inside = self.array.observation().cloned();
-        self.seen.extend(inside.map(|inside| Seen { inside, input: input.map(<[i64]>::to_vec) }));
-        if self.seen.is_empty() && self.array.steps() {
+    fn show(&mut self, input: Option<&[i64]>) {
+        if let Some(inside) = self.array.observation() {
+            (self.see)(inside, input);
+        } else if self.array.steps() {
             self.array.watch(0);
         }
     }
 }
 
-impl Grid for Watched {
+impl<See: FnMut(&Observation, Option<&[i64]>)> Grid for Watched<See> {
     fn control_write(&mut self, address: u32, data: u32) {
         self.array.control_write(address, data);
-        self.remember(None);
+        self.show(None);
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
@@ -48,14 +40,14 @@ impl Grid for Watched {
                 value = self.array.register(address);
             }
             self.array.cycle(None, false);
-            self.remember(None);
+            self.show(None);
         }
         value
     }
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let result = self.array.cycle(input, output_ready);
-        self.remember(input);
+        self.show(input);
         result
     }
 }

@@ -5,7 +5,7 @@
 //! pe0 a      ──< 12 >< -7 ><
 //! ```
 
-use super::watched::{Seen, Watched};
+use super::watched::Watched;
 use crate::design::Design;
 use crate::engines::{EngineMaker, Rung, Which};
 use crate::failure::Failure;
@@ -14,6 +14,7 @@ use arch::Image;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
+use sim::array::watch::Observation;
 use sim::train::engine::{Engine, Model};
 use sim::waves::signals::{self, Kind, Moment, Ports, Value};
 use std::fmt::Write;
@@ -69,20 +70,32 @@ pub struct Trace {
 pub fn watch(design: &Design, model: &Model, source: &str) -> Result<Waveform, Failure> {
     let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
     let image = maker.image(Which::Full).expect("a training has updates");
-    let mut watched = Watched::new(Array::new(&design.images.machine));
+    let step = BEFORE * image.tiles;
+    let mut window: Vec<Seen> = Vec::new();
+    let see = |inside: &Observation, input: Option<&[i64]>| {
+        let begins = inside.run_state == "step" && inside.step == step && inside.streams[0].issued;
+        if window.len() < CYCLES && (begins || !window.is_empty()) {
+            window.push(Seen { inside: inside.clone(), input: input.map(<[i64]>::to_vec) });
+        }
+    };
+    let mut watched = Watched::new(Array::new(&design.images.machine), see);
     let mut device = maker.device(&mut watched, Which::Full, &design.samples.signature);
     device.load(model);
     device.run(&design.steps(BEFORE as usize + 1 + AFTER))?;
     drop(device);
-    Ok(excerpt(&watched.seen, image, source))
+    drop(watched);
+    Ok(excerpt(step, &window, image, source))
 }
 
-fn excerpt(seen: &[Seen], image: &Image, source: &str) -> Waveform {
-    let step = BEFORE * image.tiles;
-    let shown =
-        |seen: &Seen| seen.inside.run_state == "step" && seen.inside.step == step && seen.inside.streams[0].issued;
-    let first = seen.iter().position(shown).unwrap_or(0);
-    let window = &seen[first..seen.len().min(first + CYCLES)];
+/// One cycle: inside, and the beat that was offered.
+struct Seen {
+    /// Registers, streams, the PU that is watched.
+    inside: Observation,
+    /// The beat at the input.
+    input: Option<Vec<i64>>,
+}
+
+fn excerpt(step: u32, window: &[Seen], image: &Image, source: &str) -> Waveform {
     let signals = signals::all(image, source, 0);
     let found = |(scope, name): &(&str, &str)| {
         let signal = signals.iter().find(|signal| signal.name == *name && signal.scope.join(".") == *scope)?;
