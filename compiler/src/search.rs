@@ -384,16 +384,18 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
     let variants = variants(program, machine, limits.without);
+    let many_classes = place::has_many_classes(&variants[0].fixed);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut operations = pieces.fixed.operations.iter();
         let unit = machine.scalar()
+            && !many_classes
             && choice == Choice::Best
             && operations.any(|operation| cost::can_be_scalar(&pieces.fixed, operation));
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let mut placements = place::place(&pieces.fixed, machine, unit, limits.without);
+            let mut placements = place::place(&pieces.fixed, machine, unit, limits.without, many_classes);
             if let Choice::Spread { number: wanted } = choice {
                 // One placement of one variant.
                 let at = wanted / variants.len() % placements.len().max(1);
@@ -414,7 +416,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                     break;
                 }
                 if seen.iter().any(|other| other.lies_as(&placement)) {
-                    scheduled += 1;
+                    scheduled += usize::from(!placement.beside);
                     continue;
                 }
                 let placed = placement.clone().of_program(pieces);

@@ -88,8 +88,8 @@ pub(crate) enum Sink {
 /// How the results of a job change over to another axis, until [`super::reshard`] makes jobs of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Walk {
-    /// Loop `level` walks along the columns; `stride` words further after each round.
-    AlongColumns { level: usize, stride: i64 },
+    /// Loop `level` walks along the lanes of `axis`; `stride` words further after each round.
+    Along { level: usize, axis: Axis, stride: i64 },
     /// Loop `waves` and, inside, loop `columns`: `words` results per row; `low` is the first row of the first, `high` ends the last.
     ToRows { waves: usize, columns: usize, words: u32, low: u32, high: u32 },
     /// Loop `level` goes over the words of one lane of `axis` after the other: those of `low..high`, which lie `stride` words apart.

@@ -57,15 +57,15 @@ impl Context<'_> {
         let level = self.loop_of[reshard.iterator];
         let range = &self.operation.iterators[reshard.iterator];
         let rows = i64::from(self.machine.pus());
+        let stride = |dimension: usize| self.storages[self.operation.out.0].strides[dimension];
         Some(match reshard.turn {
             Turn::Across => return None,
-            Turn::Tall | Turn::Columns => {
-                Walk::AlongColumns { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
-            }
+            Turn::Tall => Walk::Along { level, axis: Axis::Column, stride: stride(reshard.dimension) },
+            Turn::Spread(axis) => Walk::Along { level, axis, stride: stride(reshard.dimension) },
             Turn::Inside => Walk::Inside {
                 level,
                 axis: self.axes[reshard.iterator],
-                stride: self.storages[self.operation.out.0].strides[reshard.dimension],
+                stride: stride(reshard.dimension),
                 low: range.low as u32,
                 high: range.high as u32,
             },

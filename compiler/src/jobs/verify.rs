@@ -82,8 +82,9 @@ fn verify_shape(program: &Program, job: &Job, at: &str) -> Result<(), String> {
 fn verify_walk(job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
     let Sink::Tree { walk: Some(walk), .. } = &job.sink else { return Ok(()) };
     match *walk {
-        Walk::AlongColumns { level, .. } => {
+        Walk::Along { level, axis, .. } => {
             law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
+            law!(1, axis != Axis::Local, "{at}: a walk along no lanes");
         }
         Walk::Inside { level, axis, low, high, .. } => {
             law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
@@ -225,7 +226,7 @@ storage %3 u [10] on [local] strides [1] words 10 q 8 temporary
 storage %4 c [3] on [column] strides [1] words 1 q 8 temporary
 job \"b copy\" pes for 3 4: %1[4*k0 + k1] = row root ( + %0[k0] * 1 >> 0  lanes column k1 ) >> 0  walk rows k0 columns k1 words 9 lanes 0..2
 job \"u multiply-add\" pes for 3: %3[0] = row root ( + %2[k0] * 1 >> 0 ) >> 0  walk inside k0 column 1..10 step 1
-job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  walk columns k0 step 1
+job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  walk along k0 column step 1
 ";
 
     fn machine() -> Machine {

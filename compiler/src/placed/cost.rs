@@ -51,7 +51,7 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
             };
         }
         // The trees do the same sum, wherever its results go.
-        Some(Turn::Columns) | None => {}
+        Some(Turn::Spread(_)) | None => {}
     }
     let (free, reduction) = axes.split_at(operation.free);
     let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));

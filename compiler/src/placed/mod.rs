@@ -15,6 +15,7 @@
 //! | [`pieces`] | where an index that does not fill the grid evenly is cut, and the last values of one that is summed over ([`alone`](pieces::alone)) |
 //! | [`firsts`] | which indices are turned, since their first value is apart |
 //! | [`mod@place`] | the axis of each class of indices ([`classes`]), by its [`cost`] |
+//! | [`layouts`] | the axis of each index by itself, in programs of many classes, by [variable elimination](layouts::eliminate) |
 //! | [`reshard`] | which results lie elsewhere than where they are computed |
 //! | [`padding`] | what is computed beyond the end of an index |
 //! | [`legal`] | what has to be a tensor or an operation of its own: [`slices`], [`constants`], [`write_back`] |
@@ -40,6 +41,7 @@ pub(crate) mod constants;
 pub(crate) mod cost;
 pub(crate) mod doubles;
 pub(crate) mod firsts;
+pub(crate) mod layouts;
 pub(crate) mod legal;
 pub(crate) mod padding;
 pub(crate) mod pieces;

@@ -10,6 +10,7 @@ use super::Program;
 use super::axis::Axis;
 use super::classes::{Classes, find};
 use super::cost::Cost;
+use super::layouts;
 use super::padding;
 use crate::fixed::{self, for_each_access};
 use crate::means::{Means, Without};
@@ -52,6 +53,12 @@ impl Placement {
 /// Indices of one independent part of a program that are tried on all axes: 4^8 ways at most; what is beyond are the smallest
 /// indices of an unusually large program.
 const TRIED_INDICES: usize = 8;
+
+/// Estimates of operations that placements of classes may take.
+const MOST_ESTIMATES: usize = 1 << 20;
+
+/// Layouts that are tried beside the placements of classes, fastest first.
+const TRIED_LAYOUTS: usize = 2;
 
 /// Ways that are kept for each of several independent parts, and altogether.
 const KEPT_WAYS: usize = 6;
@@ -387,9 +394,25 @@ fn all_on_columns(
     Some(Placement::of(&classes, cost, &way))
 }
 
+/// Whether a program has more classes of indices than can be tried on all axes, or so many operations that it would take long.
+pub(crate) fn has_many_classes(program: &fixed::Program) -> bool {
+    let classes = Classes::of(program);
+    let costly = |part: &Part| {
+        let ways = Axis::ALL.len().pow(part.classes.len().min(TRIED_INDICES) as u32);
+        part.classes.len() > TRIED_INDICES || ways * part.operations.len() > MOST_ESTIMATES
+    };
+    parts(program, &classes, &[]).iter().any(costly)
+}
+
 /// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
-/// always works if it fits, is among them.
-pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, without: Without) -> Vec<Placement> {
+/// always works if it fits, is among them, unless the program has `many_classes`: then each index is placed by itself ([`layouts`]).
+pub(crate) fn place(
+    program: &fixed::Program,
+    machine: &Machine,
+    unit: bool,
+    without: Without,
+    many_classes: bool,
+) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
     let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
@@ -398,6 +421,11 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, wit
     } else {
         axes
     };
+    let parts = parts(program, &classes, &[]);
+    let conversions = [Means::Reshards, Means::Returns, Means::Columns].into_iter().all(|means| without.uses(means));
+    if conversions && many_classes {
+        return layouts::placements(program, machine, &axes, without);
+    }
     let mut resharded = Vec::new();
     for (change, along, means) in
         [(Change::RowsAndTall, Axis::Row, Means::Reshards), (Change::InsideAndColumns, Axis::Column, Means::Returns)]
@@ -407,7 +435,6 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, wit
         }
     }
     let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit, without };
-    let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
     let free = parts.iter().filter(|part| !part.classes.is_empty()).count();
     for part in &parts {
@@ -438,6 +465,10 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, wit
     placements.extend(resharded);
     if axes.contains(&Axis::Column) && without.uses(Means::Columns) {
         placements.extend(on_columns(program, machine, &axes, unit, without));
+    }
+    if !unit && conversions {
+        let all = layouts::placements(program, machine, &axes, without).into_iter().take(TRIED_LAYOUTS);
+        placements.extend(all.map(|placement| Placement { beside: true, ..placement }));
     }
     placements.sort_by_key(|placement| placement.cost.key());
     placements

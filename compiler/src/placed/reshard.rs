@@ -10,10 +10,10 @@
 //!
 //!     a[q] = sum[p](w[q][p] * x[p])      q in the PE, p on the grid; a[q] on the columns
 //!
-//!     q = 0, 1, 2, ...     one after the other ─▶ trees ─▶ bus ─▶ column 0, 1, 2, ...     (to columns)
+//!     q = 0, 1, 2, ...     one after the other ─▶ trees ─▶ bus ─▶ column 0, 1, 2, ...     (spread over columns; or over rows, or all PEs)
 //!
 //! Sums that leave the trees one after the other would be the same in all PEs; each PE takes its part of them, and the next layer has
-//! its inputs on the columns. Functions of them, which leave their row in any case, go there likewise.
+//! its inputs on the columns, the rows or all PEs. Functions of them, which leave their row in any case, go there likewise.
 //!
 //!     t.in[i] = t[i]                   i on the rows; t.in[i] in each PE ([`carries`](super::carries))
 //!
@@ -36,8 +36,8 @@ pub(crate) enum Turn {
     Tall,
     /// Back.
     Rows,
-    /// From inside the PE, as a sum over others or a function, to the columns.
-    Columns,
+    /// From inside the PE, as a sum over others or a function, to lanes of this axis.
+    Spread(Axis),
     /// From the rows or the columns into each PE, as copies of all words.
     Inside,
     /// From the rows to the columns, all rows at once.
@@ -88,7 +88,7 @@ impl Reshard {
                 }
                 (Axis::Row, Axis::Tall) => Turn::Tall,
                 (Axis::Tall, Axis::Row) => Turn::Rows,
-                (Axis::Local, Axis::Column) => Turn::Columns,
+                (Axis::Local, axis) => Turn::Spread(axis),
                 (Axis::Row | Axis::Column, Axis::Local) => Turn::Inside,
                 _ => return Err(Impossible),
             };
@@ -111,14 +111,14 @@ impl Reshard {
                 && match reshard.turn {
                     Turn::Tall | Turn::Across => axes[i] == Axis::Column,
                     Turn::Rows | Turn::Inside => false,
-                    Turn::Columns => true,
+                    Turn::Spread(_) => true,
                 }
         };
         let inside = reshard.turn == Turn::Inside;
         // Sums over the columns alone leave the trees of all rows at once, and each row puts its own into the columns.
         let over_columns = axes[operation.free..].iter().all(|axis| matches!(axis, Axis::Local | Axis::Column));
-        let by_row =
-            |i: usize| reshard.turn == Turn::Columns && over_columns && i < operation.free && axes[i] == Axis::Row;
+        let to_columns = reshard.turn == Turn::Spread(Axis::Column);
+        let by_row = |i: usize| to_columns && over_columns && i < operation.free && axes[i] == Axis::Row;
         // What lies on rows and columns goes over one bus column by column, or over that of each row.
         let free = |i: usize| inside && i < operation.free || by_row(i);
         let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || free(i));
@@ -133,7 +133,7 @@ impl Reshard {
         let first = match reshard.turn {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
-            Turn::Columns => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
+            Turn::Spread(_) => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
             Turn::Inside => !starts && operation.free == operation.iterators.len(),
             Turn::Across => !starts,
         };

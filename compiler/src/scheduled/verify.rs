@@ -224,7 +224,7 @@ at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
         }
         for (law, text, from, to) in [
             (1, GAP, "pes for 4: %4[k0]", "pes for 1 1 1 1 4: %4[k4]"),
-            (1, GAP, ">> 8\nat 7", ">> 8  walk columns k0 step 1\nat 7"),
+            (1, GAP, ">> 8\nat 7", ">> 8  walk along k0 column step 1\nat 7"),
             (2, GAP, "in data at 0", "in t1 at 4"),
             (2, GAP, "in model at 0", "in t1 at 4"),
             (2, GAP, "temporary in t1 at 0", "temporary in data at 8"),

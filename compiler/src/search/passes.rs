@@ -179,7 +179,7 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
 }
 
 fn cheapest(program: &placed::Program, machine: &Machine) -> placed::Program {
-    let first = place::place(&program.fixed, machine, false, Without::NOTHING).into_iter().next();
+    let first = place::place(&program.fixed, machine, false, Without::NOTHING, false).into_iter().next();
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 

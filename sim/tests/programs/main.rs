@@ -18,6 +18,7 @@ mod means;
 mod model_language;
 mod more_bits;
 mod moves;
+mod networks;
 mod numeric;
 mod optimisers;
 mod prove;

@@ -20,7 +20,7 @@
 //! cycles a beat. Left of `=` is what is written: words, or `out`. Right of it start `<<` alignment, how products are combined with it (`+`,
 //! `-`, `max`, `min`), the product or a squared difference such as `(%1[0] - %0[0])^2`, `>>` shift, `negative` for the sign instead of the value. `row root ( .. ) >> 3 table 0` is a sum
 //! that goes through a tree and its root; then `divide`, `divide down`. Lanes stand behind what they are of: inside the brackets those that
-//! feed the tree, behind it those that take the result. A reshard that is still to be made: `walk columns k0 step 1`,
+//! feed the tree, behind it those that take the result. A reshard that is still to be made: `walk along k0 column step 1`,
 //! `walk rows k0 columns k1 words 4 lanes 0..2`.
 
 mod parse;

@@ -222,10 +222,13 @@ impl Reader {
     }
 
     fn walk(&mut self, loops: usize) -> Result<Walk, Diagnostic> {
-        if self.cursor.take("columns") {
+        if self.cursor.take("along") {
             let level = numbered(&mut self.cursor, 'k', loops)?;
+            let of = |axis: &Axis| *axis != Axis::Local;
+            let axis = Axis::EVERY.into_iter().filter(of).find(|axis| self.cursor.take(&axis.to_string()));
+            let Some(axis) = axis else { return Err(self.cursor.expected("an axis")) };
             self.cursor.expect("step")?;
-            return Ok(Walk::AlongColumns { level, stride: self.cursor.integer()? });
+            return Ok(Walk::Along { level, axis, stride: self.cursor.integer()? });
         }
         if self.cursor.take("inside") {
             let level = numbered(&mut self.cursor, 'k', loops)?;

@@ -115,7 +115,7 @@ fn function(function: Option<&RootFunction>, tables: &[FunctionTable]) -> String
 
 fn walk(walk: &Walk) -> String {
     match walk {
-        Walk::AlongColumns { level, stride } => format!("  walk columns k{level} step {stride}"),
+        Walk::Along { level, axis, stride } => format!("  walk along k{level} {axis} step {stride}"),
         Walk::ToRows { waves, columns, words, low, high } => {
             format!("  walk rows k{waves} columns k{columns} words {words} lanes {low}..{high}")
         }
