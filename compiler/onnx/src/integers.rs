@@ -15,6 +15,7 @@ use arch::{Code, Diagnostic};
 use compiler::ranges::EXACT_INTEGERS;
 use compiler::tensor::{Aggregate, Element, Function, Node, Program, Role, Start, TensorId};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Operators that give integers of integers, and compute them with fractions: those are cut off.
 const FRACTIONAL: [&str; 5] = ["ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Resize", "Upsample"];
@@ -85,7 +86,7 @@ impl Builder {
         let tensor = &mut self.program.tensors[value.id.0];
         match &mut tensor.role {
             Role::Parameter(values) => {
-                for value in values.iter_mut().filter(|value| !(low..=high).contains(*value)) {
+                for value in Arc::make_mut(values).iter_mut().filter(|value| !(low..=high).contains(*value)) {
                     if value.is_nan() || value.abs() >= EXACT_INTEGERS {
                         let message = format!("its result is the integer {value}, which has no exact value here");
                         return Err(Refusal::new(Code::Const, message)
