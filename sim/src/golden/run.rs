@@ -73,7 +73,7 @@ impl Plan {
                 if number % chain == 0 {
                     total = self.beginning(stores);
                 }
-                self.accumulate::<CAREFUL>(stores, from, to, &mut total)?;
+                self.accumulate::<CAREFUL>(stores, from, to, &mut total, &mut range)?;
                 if number % chain == chain - 1 && total.points > 0 {
                     self.put(stores, self.at[self.out_form] as usize, &total, &mut range)?;
                 }
@@ -120,6 +120,7 @@ impl Plan {
                     std::array::from_fn(|row| &self.values[root + row.min(rows - 1) * self.block..][..count]);
                 for (total, block) in totals.iter().zip(&blocks).take(rows) {
                     self.check_partial(total.value, block)?;
+                    self.include_partial(total.value, block, &mut range);
                 }
                 let values = arithmetic::fold_rows(self.aggregate, totals.map(|total| total.value), blocks);
                 totals.iter_mut().zip(values).for_each(|(total, value)| total.value = value);
@@ -199,6 +200,7 @@ impl Plan {
         from: i64,
         to: i64,
         total: &mut Total,
+        range: &mut Seen,
     ) -> Result<(), Fault> {
         let mut first = from;
         while first < to {
@@ -208,6 +210,7 @@ impl Plan {
             if !CAREFUL {
                 self.check_partial(total.value, &self.values[root..root + count])?;
             }
+            self.include_partial(total.value, &self.values[root..root + count], range);
             let [value] = arithmetic::fold_rows(self.aggregate, [total.value], [&self.values[root..root + count]]);
             total.value = value;
             if CAREFUL {
@@ -262,6 +265,17 @@ impl Plan {
             first += count as i64;
         }
         Ok(())
+    }
+
+    /// A product grows in the place of its result: what it is on the way is a value of it, too.
+    fn include_partial(&self, start: f64, values: &[f64], range: &mut Seen) {
+        if self.aggregate == Aggregate::Mul {
+            let mut product = start;
+            for value in values {
+                product *= value;
+                range.include(product);
+            }
+        }
     }
 
     /// Whether integers that are added up, or multiplied, are exact on the way.

@@ -2,7 +2,8 @@
 //!
 //!     seed, number ──▶ word, last place 2^-q, a list of values made of each other ──▶ text of a language, inputs, expected values
 //!
-//! Every value is a multiple of 2^-q, and less than half of what a word with q bits after its binary point holds.
+//! Every value is a multiple of 2^-q, and less than half of what a word with q bits after its binary point holds; so are the terms of a sum
+//! together, since the compiler adds them in an order of its own.
 
 use super::rendered;
 use arch::machine::MachineSpec;
@@ -79,6 +80,8 @@ pub(crate) struct Value {
     pub(crate) of: Vec<usize>,
     /// In units of the last place; one for a number.
     pub(crate) units: Vec<i128>,
+    /// Largest magnitude in units; of sums and differences that of all their terms together, which may be added in another order.
+    reach: i128,
     pub(crate) scalar: bool,
     /// Whether it is a result; else it is written where it is used.
     pub(crate) named: bool,
@@ -199,6 +202,10 @@ fn units(
     }
 }
 
+fn largest(units: &[i128]) -> i128 {
+    units.iter().map(|unit| unit.abs()).max().unwrap_or_default()
+}
+
 /// Program `number` of a seed.
 pub(crate) fn case(seed: u64, number: u64) -> Case {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -214,8 +221,15 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
         let reach = 1 + (end - 1).min([3, 40, 1 << 10, end - 1][dice.below(4)]);
         let step = if input == 1 && dice.below(2) == 0 { 1 << places } else { 1 };
         let mut unit = || (dice.below(2 * reach as usize - 1) as i128 - (reach - 1)) / step * step;
-        let units = (0..extent).map(|_| unit()).collect();
-        values.push(Value { operation: Operation::Input, of: Vec::new(), units, scalar: false, named: true });
+        let units: Vec<i128> = (0..extent).map(|_| unit()).collect();
+        values.push(Value {
+            operation: Operation::Input,
+            of: Vec::new(),
+            reach: largest(&units),
+            units,
+            scalar: false,
+            named: true,
+        });
     }
     let wanted = 2 + 1 + dice.below(7);
     for _ in 0..40 {
@@ -261,11 +275,16 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
         }
         let operands: Vec<&[i128]> = of.iter().map(|&n| values[n].units.as_slice()).collect();
         let Some((units, scalar)) = units(operation, source, &operands, extent, places, end) else { continue };
-        if units.iter().any(|units| units.abs() >= end) {
+        let reach = match operation {
+            Operation::Neg | Operation::Add | Operation::Sub => of.iter().map(|&n| values[n].reach).sum(),
+            Operation::Sum => values[of[0]].reach * extent as i128,
+            _ => largest(&units),
+        };
+        if reach >= end {
             continue;
         }
         let named = reduces || source == Source::Onnx || dice.below(2) == 0;
-        values.push(Value { operation, of, units, scalar, named });
+        values.push(Value { operation, of, units, reach, scalar, named });
     }
     values.last_mut().expect("inputs").named = true;
     Case { source, word, places, extent, values }
