@@ -18,11 +18,18 @@ use sim::plain::Plain;
 use std::path::{Path, PathBuf};
 
 /// Programs that are changed by passes which change none of the others.
-const OTHERS: [(&str, &str); 2] = [
+const OTHERS: [(&str, &str); 3] = [
     (
         "a power of two before a function",
         "input d[3][4]\ntemporary s[3]\ntemporary p[3]\n\ns[c] += d[c][k] * d[c][k]  for c in 0..3  over k in 0..4\n\
          p[c] = exp(-0.0625 * s[c])  for c in 0..3\nname p = p\n",
+    ),
+    (
+        "powers of two before two functions",
+        "input d[3][4]\ninput e[3][4]\ntemporary s[3]\ntemporary t[3]\ntemporary p[3]\ntemporary q[3]\n\n\
+         s[c] += d[c][k] * e[c][k]  for c in 0..3  over k in 0..4\np[c] = exp(0.25 * s[c])  for c in 0..3\n\
+         t[c] += e[c][k] * e[c][k]  for c in 0..3  over k in 0..4\nq[c] = sqrt(0.5 * t[c])  for c in 0..3\n\
+         name p = p\nname q = q\n",
     ),
     (
         "a mask of infinities",
