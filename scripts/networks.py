@@ -38,9 +38,10 @@ class Network:
     def relu(self):
         self.node("Relu", [self.last], self.shape)
 
-    def dense(self, units, relu=True):
+    def dense(self, units, relu=True, alpha=1.0):
         rows, width = self.shape
-        self.node("Gemm", [self.last, self.weight("w", units, width), self.weight("b", units)], [rows, units], transB=1)
+        weights = [self.weight("w", units, width), self.weight("b", units)]
+        self.node("Gemm", [self.last, *weights], [rows, units], transB=1, alpha=alpha)
         if relu:
             self.relu()
 
@@ -94,7 +95,8 @@ class Network:
 def chain(layers):
     net = Network(f"chain_{layers}", 1, 64)
     for _ in range(layers):
-        net.dense(64)
+        # A power of two costs nothing, and keeps values from growing from layer to layer.
+        net.dense(64, alpha=0.125)
     return net
 
 
