@@ -10,7 +10,7 @@ use crate::jobs::job::{Access, Copies, Datapath, Job, Sink};
 use crate::jobs::{Storage, StorageId};
 use arch::isa::Pad;
 use arch::machine::Machine;
-use arch::timing;
+use arch::timing::{self, Unit};
 
 /// First and last cycle of something, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub(crate) struct Slot {
     pub(crate) root: Option<Cycles>,
     /// Move beats, if the result goes over a bus.
     pub(crate) moves: Option<Cycles>,
+    /// Cycles of the bus of a row, if the result goes over that; across it is taken a cycle later.
+    bus: Option<Cycles>,
     /// First cycle in which another job may read all of the result.
     pub(crate) readable: u64,
 }
@@ -74,6 +76,7 @@ impl Slot {
             issue: shape.issue.later(start),
             root: shape.root.map(|cycles| cycles.later(start)),
             moves: shape.moves.map(|cycles| cycles.later(start)),
+            bus: shape.bus.map(|cycles| cycles.later(start)),
             readable: shape.readable + start,
         }
     }
@@ -131,7 +134,14 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
             (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
-    Slot { issue: Cycles { first: 0, last }, root, moves, readable: last + readable }
+    let bus = match &job.sink {
+        Sink::Tree { unit: Unit::Row, .. } => moves,
+        Sink::Tree { unit: Unit::Across, .. } => {
+            moves.map(|moves| Cycles { first: moves.first - 1, last: moves.last - 1 })
+        }
+        _ => None,
+    };
+    Slot { issue: Cycles { first: 0, last }, root, moves, bus, readable: last + readable }
 }
 
 /// The cycles, relative to the job's start, in which its results are at the write port of some pads.
@@ -221,6 +231,8 @@ pub(crate) struct Timetable<'a> {
     free: [u64; Datapath::ALL.len()],
     root: u64,
     moves: u64,
+    /// First cycle in which the bus of a row is free: a quotient comes later than what its root does after it.
+    bus: u64,
     /// When the move stream takes results of roots, and of the scalar unit; only where there is one.
     from_roots: Vec<Cycles>,
     sent: Vec<Cycles>,
@@ -244,6 +256,7 @@ impl<'a> Timetable<'a> {
             free: Default::default(),
             root: 0,
             moves: 0,
+            bus: 0,
             from_roots: Vec::new(),
             sent: Vec::new(),
             quotients: None,
@@ -269,6 +282,9 @@ impl<'a> Timetable<'a> {
         let Some(moves) = shape.moves else { return start };
         if let Some(root) = shape.root {
             start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
+        }
+        if let Some(bus) = shape.bus {
+            start = start.max(self.bus.saturating_sub(bus.first));
         }
         // What the scalar unit sends goes between results of roots, where there is room for all of it.
         let roots: &[Cycles] = if shape.root.is_some() { &[] } else { &self.from_roots };
@@ -360,6 +376,7 @@ impl<'a> Timetable<'a> {
                 self.quotients = Some(Cycles { first, last: root.last });
             }
             self.moves = moves.last + 1;
+            self.bus = slot.bus.map_or(self.bus, |bus| bus.last + 1);
         }
         self.slots.push(slot);
     }
