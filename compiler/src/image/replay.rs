@@ -358,6 +358,7 @@ impl Streams {
         let (mut roots, mut sent) = (self.of_roots(machine, two, broken).peekable(), self.sent(two).peekable());
         // Results that nobody takes: of a tile that has ended.
         let mut untaken: Vec<(u64, Unit)> = Vec::new();
+        let mut of_rows: Option<u64> = None;
         std::iter::from_fn(move || {
             loop {
                 let next = match (roots.peek(), sent.peek()) {
@@ -382,6 +383,10 @@ impl Streams {
                 {
                     untaken.push((cycle, source));
                     continue;
+                }
+                if let Some(Arrival { cycle, source: Unit::Row, .. }) = next {
+                    let after = of_rows.replace(cycle).is_none_or(|last| last < cycle);
+                    broken.unless(after, 4, || format!("cycle {cycle}: two results for the bus of a row"));
                 }
                 let moved = moves.next();
                 let (Some(Arrival { step, cycle: result, source, job, late }), Some((_, cycle, moved, counters))) =

@@ -62,6 +62,8 @@ pub(crate) struct Slot {
     pub(crate) root: Option<Cycles>,
     /// Move beats, if the result goes over a bus.
     pub(crate) moves: Option<Cycles>,
+    /// Cycles of the bus of a row, if the result goes over that; across it is taken a cycle later.
+    bus: Option<Cycles>,
     /// First cycle in which another job may read all of the result.
     pub(crate) readable: u64,
 }
@@ -74,6 +76,7 @@ impl Slot {
             issue: shape.issue.later(start),
             root: shape.root.map(|cycles| cycles.later(start)),
             moves: shape.moves.map(|cycles| cycles.later(start)),
+            bus: shape.bus.map(|cycles| cycles.later(start)),
             readable: shape.readable + start,
         }
     }
@@ -117,11 +120,6 @@ fn ports(job: &Job) -> impl Iterator<Item = Datapath> {
     Copies { engines: job.copies.engines || carried, ..job.copies }.iter()
 }
 
-/// Whether the results of a job go from the rows to the columns.
-fn goes_across(job: &Job) -> bool {
-    matches!(job.sink, Sink::Tree { unit: Unit::Across, .. })
-}
-
 /// The cycles of a job that starts in cycle 0.
 fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
@@ -136,7 +134,14 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
             (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
-    Slot { issue: Cycles { first: 0, last }, root, moves, readable: last + readable }
+    let bus = match &job.sink {
+        Sink::Tree { unit: Unit::Row, .. } => moves,
+        Sink::Tree { unit: Unit::Across, .. } => {
+            moves.map(|moves| Cycles { first: moves.first - 1, last: moves.last - 1 })
+        }
+        _ => None,
+    };
+    Slot { issue: Cycles { first: 0, last }, root, moves, bus, readable: last + readable }
 }
 
 /// The cycles, relative to the job's start, in which its results are at the write port of some pads.
@@ -226,8 +231,8 @@ pub(crate) struct Timetable<'a> {
     free: [u64; Datapath::ALL.len()],
     root: u64,
     moves: u64,
-    /// First cycle in which the buses of the rows are free. What goes across is on them in the cycle before its move.
-    row_buses: u64,
+    /// First cycle in which the bus of a row is free: a quotient comes later than what its root does after it.
+    bus: u64,
     /// When the move stream takes results of roots, and of the scalar unit; only where there is one.
     from_roots: Vec<Cycles>,
     sent: Vec<Cycles>,
@@ -251,7 +256,7 @@ impl<'a> Timetable<'a> {
             free: Default::default(),
             root: 0,
             moves: 0,
-            row_buses: 0,
+            bus: 0,
             from_roots: Vec::new(),
             sent: Vec::new(),
             quotients: None,
@@ -273,13 +278,13 @@ impl<'a> Timetable<'a> {
     }
 
     /// The first cycle, from this one on, in which the root and move streams can take the results of a job.
-    fn streams_ready(&self, shape: &Slot, across: bool, mut start: u64) -> u64 {
+    fn streams_ready(&self, shape: &Slot, mut start: u64) -> u64 {
         let Some(moves) = shape.moves else { return start };
-        if across {
-            start = start.max((self.row_buses + 1).saturating_sub(moves.first));
-        }
         if let Some(root) = shape.root {
             start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
+        }
+        if let Some(bus) = shape.bus {
+            start = start.max(self.bus.saturating_sub(bus.first));
         }
         // What the scalar unit sends goes between results of roots, where there is room for all of it.
         let roots: &[Cycles] = if shape.root.is_some() { &[] } else { &self.from_roots };
@@ -295,7 +300,7 @@ impl<'a> Timetable<'a> {
         let mut start = self.free[job.on as usize].max(words);
         loop {
             let from = start;
-            start = self.streams_ready(&shape, goes_across(job), start);
+            start = self.streams_ready(&shape, start);
             for to in ports(job) {
                 let Some(write) = job.write() else { continue };
                 let port = &self.ports[to as usize][self.pads[write.storage.0] as usize];
@@ -318,7 +323,7 @@ impl<'a> Timetable<'a> {
         }
         let name = |access: &Access| self.storages[access.storage.0].name.clone();
         let ready = self.words_ready(words);
-        let streams = self.streams_ready(&shape(job, self.machine), goes_across(job), free.max(ready));
+        let streams = self.streams_ready(&shape(job, self.machine), free.max(ready));
         if start > ready.max(streams) {
             // Also where a longer job was put into a gap: then nothing but the order holds it back.
             return Some(job.write().map_or(Cause::Order, |write| Cause::Port(self.pads[write.storage.0])));
@@ -371,9 +376,7 @@ impl<'a> Timetable<'a> {
                 self.quotients = Some(Cycles { first, last: root.last });
             }
             self.moves = moves.last + 1;
-            if matches!(job.sink, Sink::Tree { unit: Unit::Row, .. }) {
-                self.row_buses = moves.last + 1;
-            }
+            self.bus = slot.bus.map_or(self.bus, |bus| bus.last + 1);
         }
         self.slots.push(slot);
     }
