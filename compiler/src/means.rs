@@ -72,7 +72,7 @@ const ROWS: [Row; 18] = [
     Row {
         means: Means::Carries,
         name: "carries",
-        does: "what another operation reads at a sum of indices is carried into each PE from where it was computed",
+        does: "what is read elsewhere than where it was computed is copied there over the buses",
     },
     Row {
         means: Means::Windows,

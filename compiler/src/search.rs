@@ -291,12 +291,14 @@ const WORTH_TILES: f64 = 1.1;
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
-/// What placements are looked for of: the program as it is, with results that are carried, with windows, and in blocks, what each becomes with tensors that are there twice or are copied, and what
+/// What placements are looked for of: the program as it is, with strided reads taken apart, with windows, and in blocks, what each becomes with tensors that are there twice or are copied, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is; the program as it is with its indices turned; and that with its last values apart.
-fn variants(program: &placed::Program, machine: &Machine, without: Without) -> Vec<placed::Program> {
+/// And whether it has many classes: then layouts bring what is carried and copied.
+fn variants(program: &placed::Program, machine: &Machine, without: Without) -> (Vec<placed::Program>, bool) {
     let mut variants = vec![pieces::without_unread(program)];
+    let many_classes = place::has_many_classes(&variants[0].fixed);
     if without.uses(Means::Carries) {
-        variants.extend(carries::carried(&variants[0]));
+        variants.extend(carries::strides::split(&variants[0]));
     }
     if without.uses(Means::Windows) {
         let opened: Vec<placed::Program> = variants.iter().flat_map(windows::variants).collect();
@@ -305,11 +307,11 @@ fn variants(program: &placed::Program, machine: &Machine, without: Without) -> V
     if without.uses(Means::Blocks) {
         variants.extend(blocks::variants(&variants[0], machine));
     }
-    if without.uses(Means::Doubles) {
+    if without.uses(Means::Doubles) && !many_classes {
         let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
         variants.extend(doubled);
     }
-    if without.uses(Means::Copies) {
+    if without.uses(Means::Copies) && !many_classes {
         variants.extend(doubles::copied(&variants[0]));
     }
     if without.uses(Means::Pieces) {
@@ -322,7 +324,7 @@ fn variants(program: &placed::Program, machine: &Machine, without: Without) -> V
         variants.extend(apart);
     }
     variants.extend(turned);
-    variants
+    (variants, many_classes)
 }
 
 /// The best of what has been tried, and what else there was.
@@ -383,8 +385,7 @@ impl Tried {
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
-    let variants = variants(program, machine, limits.without);
-    let many_classes = place::has_many_classes(&variants[0].fixed);
+    let (variants, many_classes) = variants(program, machine, limits.without);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut operations = pieces.fixed.operations.iter();
@@ -395,19 +396,22 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let mut placements = place::place(&pieces.fixed, machine, unit, limits.without, many_classes);
-            if let Choice::Spread { number: wanted } = choice {
+            let place = || place::place(&pieces.fixed, machine, unit, limits.without, many_classes);
+            let placements = match choice {
+                Choice::Best => place(),
                 // One placement of one variant.
-                let at = wanted / variants.len() % placements.len().max(1);
-                placements.rotate_left(at);
-                if wanted % variants.len() != number {
-                    continue;
+                Choice::Spread { number: wanted } if wanted % variants.len() != number => continue,
+                Choice::Spread { number: wanted } => {
+                    place::elsewhere(&pieces.fixed, machine, limits.without, wanted / variants.len(), place)
                 }
-            }
+            };
             for placement in placements {
                 // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
                 let reach = if scheduled < 2 { 8 } else { 2 };
-                let far = tried.best.as_ref().is_some_and(|best| placement.cost.cycles() > reach * best.cycles);
+                let far = tried.best.as_ref().is_some_and(|best| {
+                    let cycles = placement.cost.cycles();
+                    if many_classes { 8 * cycles > 9 * best.cycles } else { cycles > reach * best.cycles }
+                });
                 let enough = match choice {
                     Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
                     Choice::Spread { .. } => scheduled == 1,

@@ -199,12 +199,21 @@ pub(crate) fn columns_per_transfer(axes: &[Axis], machine: &Machine, without: Wi
 }
 
 /// Beats in which a tensor leaves, as many rows or PEs at a time as a beat has lanes, and transfers of the output stream. With one lane every
-/// placement sends the same words, and they do not count.
+/// placement sends the same words, and only beats that send none count: those of the PEs behind the last element, in its row or column.
 pub(crate) fn leaving(shape: &[u32], axes: &[Axis], machine: &Machine) -> (u64, u64) {
     let (lanes, rows, columns) = (machine.lane_rows(), machine.pus(), machine.pes_per_pu());
     let words = machine.output_words();
     if machine.lanes() == 1 {
-        return (0, 0);
+        let sent = |extent: u32, axis: Axis| {
+            let line = match axis {
+                Axis::Local | Axis::Row | Axis::Column => 1,
+                Axis::Grid => columns,
+                Axis::Tall => rows,
+            };
+            u64::from(extent.next_multiple_of(line))
+        };
+        let beats: u64 = shape.iter().zip(axes).map(|(&extent, &axis)| sent(extent, axis)).product();
+        return (beats - shape.iter().map(|&extent| u64::from(extent)).product::<u64>(), 0);
     }
     let on = |spread: &[Axis]| axes.iter().any(|axis| spread.contains(axis));
     // Columns that send at once, each in a transfer for every so many rows, all or none.

@@ -1,6 +1,6 @@
 //! Placed: fixed-point IR of one step, in pieces, with the axis of the grid on which each index lies.
 //!
-//!     fixed::Program ─▶ tile ─▶ carries ─▶ windows, blocks ─▶ doubles ─▶ firsts, pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
+//!     fixed::Program ─▶ tile ─▶ strides ─▶ windows, blocks ─▶ doubles ─▶ firsts, pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
 //!
 //!     w [3] local      h = sum[i](w[i] * x[i])     =>    w [3] grid, x [3] grid, i grid: PE p holds w[p] and x[p], and the trees sum
 //!
@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
 //! | [`shares`] | what of a batch each of several machines does |
-//! | [`carries`] | which results are carried into each PE from where they are computed; [`strides`](carries::strides) takes their dimensions apart before |
+//! | [`carries`] | what copies are; [`strides`](carries::strides) takes dimensions apart that are read with a stride |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |

@@ -14,6 +14,7 @@ use super::layouts;
 use super::padding;
 use crate::fixed::{self, for_each_access};
 use crate::means::{Means, Without};
+use crate::tensor::TensorId;
 use arch::machine::Machine;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,8 @@ pub(crate) struct Placement {
     pub(crate) tensors: Vec<Vec<Axis>>,
     /// Per operation, per iterator.
     pub(crate) iterators: Vec<Vec<Axis>>,
+    /// Tensors of which there is a copy, and where it lies.
+    pub(crate) copies: Vec<(TensorId, Vec<Axis>)>,
     /// Estimated.
     pub(crate) cost: Cost,
     /// Whether it is tried beside the cheapest ones: its estimate is of another kind.
@@ -35,18 +38,19 @@ impl Placement {
         let place = |groups: &[Vec<usize>]| -> Vec<Vec<Axis>> {
             groups.iter().map(|g| g.iter().map(|&class| axis_of(way, class)).collect()).collect()
         };
-        Placement { tensors: place(&classes.tensors), iterators: place(&classes.iterators), cost, beside: false }
+        let (tensors, iterators) = (place(&classes.tensors), place(&classes.iterators));
+        Placement { tensors, iterators, copies: Vec::new(), cost, beside: false }
     }
 
     /// Whether everything lies where it does in another one, whatever it is estimated to cost.
     pub(crate) fn lies_as(&self, other: &Placement) -> bool {
-        self.tensors == other.tensors && self.iterators == other.iterators
+        self.tensors == other.tensors && self.iterators == other.iterators && self.copies == other.copies
     }
 
     /// A program of pieces that lies so.
     pub(crate) fn of_program(self, program: &Program) -> Program {
-        let Placement { tensors, iterators, .. } = self;
-        Program { tensors, iterators, ..program.clone() }
+        let Placement { tensors, iterators, copies, .. } = self;
+        layouts::copies::copied(Program { tensors, iterators, ..program.clone() }, &copies)
     }
 }
 
@@ -55,10 +59,7 @@ impl Placement {
 const TRIED_INDICES: usize = 8;
 
 /// Estimates of operations that placements of classes may take.
-const MOST_ESTIMATES: usize = 1 << 20;
-
-/// Layouts that are tried beside the placements of classes, fastest first.
-const TRIED_LAYOUTS: usize = 2;
+const MOST_ESTIMATES: usize = 1 << 18;
 
 /// Ways that are kept for each of several independent parts, and altogether.
 const KEPT_WAYS: usize = 6;
@@ -394,6 +395,35 @@ fn all_on_columns(
     Some(Placement::of(&classes, cost, &way))
 }
 
+/// The axes that are tried.
+fn axes(machine: &Machine) -> Vec<Axis> {
+    let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
+    if machine.pus() == 1 || machine.pes_per_pu() == 1 {
+        // With a single row or column the grid axis is that column or row.
+        axes.into_iter().filter(|a| *a == Axis::Local || *a == Axis::Grid).collect()
+    } else {
+        axes
+    }
+}
+
+/// Placements that begin with one that need not be good: of `all`, or one of layouts of each index by itself, in turn.
+pub(crate) fn elsewhere(
+    program: &fixed::Program,
+    machine: &Machine,
+    without: Without,
+    number: usize,
+    all: impl Fn() -> Vec<Placement>,
+) -> Vec<Placement> {
+    let by_itself = || layouts::elsewhere(program, machine, &axes(machine), without, number / 2);
+    if let Some(layout) = (number % 2 == 1).then(by_itself).flatten() {
+        return vec![layout];
+    }
+    let mut placements = all();
+    let at = number / 2 % placements.len().max(1);
+    placements.rotate_left(at);
+    placements
+}
+
 /// Whether a program has more classes of indices than can be tried on all axes, or so many operations that it would take long.
 pub(crate) fn has_many_classes(program: &fixed::Program) -> bool {
     let classes = Classes::of(program);
@@ -414,17 +444,11 @@ pub(crate) fn place(
     many_classes: bool,
 ) -> Vec<Placement> {
     let classes = Classes::of(program);
-    let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
-    let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
-        // With a single row or column the grid axis is that column or row.
-        axes.into_iter().filter(|a| *a == Axis::Local || *a == Axis::Grid).collect()
-    } else {
-        axes
-    };
+    let axes = axes(machine);
     let parts = parts(program, &classes, &[]);
     let conversions = [Means::Reshards, Means::Returns, Means::Columns].into_iter().all(|means| without.uses(means));
     if conversions && many_classes {
-        return layouts::placements(program, machine, &axes, without);
+        return layouts::placements(program, machine, &axes, without, layouts::PRICES);
     }
     let mut resharded = Vec::new();
     for (change, along, means) in
@@ -467,8 +491,8 @@ pub(crate) fn place(
         placements.extend(on_columns(program, machine, &axes, unit, without));
     }
     if !unit && conversions {
-        let all = layouts::placements(program, machine, &axes, without).into_iter().take(TRIED_LAYOUTS);
-        placements.extend(all.map(|placement| Placement { beside: true, ..placement }));
+        let fastest = layouts::placements(program, machine, &axes, without, &layouts::PRICES[..1]);
+        placements.extend(fastest.into_iter().map(|placement| Placement { beside: true, ..placement }));
     }
     placements.sort_by_key(|placement| placement.cost.key());
     placements

@@ -15,7 +15,7 @@
 //! Sums that leave the trees one after the other would be the same in all PEs; each PE takes its part of them, and the next layer has
 //! its inputs on the columns, the rows or all PEs. Functions of them, which leave their row in any case, go there likewise.
 //!
-//!     t.in[i] = t[i]                   i on the rows; t.in[i] in each PE ([`carries`](super::carries))
+//!     t.copy[i] = t[i]                 i on the rows; t.copy[i] in each PE ([`carries`](super::carries))
 //!
 //!     row 0: i = 0, R, 2R, ... row 1: i = 1, R + 1, ...     one after the other ─▶ trees ─▶ bus ─▶ all rows     (inside)
 //!
@@ -148,13 +148,13 @@ pub(crate) fn masks_exist(
     axes: &[Axis],
     reshard: Option<Reshard>,
 ) -> MaskNeed {
-    let writers = program.operations.iter().filter(|other| other.out == operation.out).count();
-    let scratch = program.tensors[operation.out.0].role == Role::Temporary && writers == 1;
+    let writers = || program.operations.iter().filter(|other| other.out == operation.out).count();
+    let scratch = || program.tensors[operation.out.0].role == Role::Temporary && writers() == 1;
     let tall = |i: &usize| axes[*i] == Axis::Tall && reshard.is_none_or(|reshard| reshard.iterator != *i);
     let summed = (operation.free..axes.len()).any(|i| tall(&i));
     match (0..axes.len()).find(tall) {
         None => MaskNeed::None,
-        Some(iterator) if scratch && !summed => MaskNeed::Rough(iterator),
+        Some(iterator) if !summed && scratch() => MaskNeed::Rough(iterator),
         Some(iterator) => MaskNeed::Exact(iterator),
     }
 }

@@ -13,7 +13,7 @@ use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::means::Without;
-use crate::placed::carries::{self, strides};
+use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
 use crate::placed::{self, blocks, constants, doubles, firsts, pieces, place, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
@@ -45,11 +45,6 @@ pub const PASSES: &[Pass] = &[
         name: "strides",
         does: "placed: temporaries that are read with a stride get a dimension for it",
         run: |text, machine| of_placed(text, machine, |p, _| strides::split(p).unwrap_or_else(|| p.clone())),
-    },
-    Pass {
-        name: "carries",
-        does: "placed: temporaries that are read at a sum of indices are copied into each PE from where they are computed",
-        run: |text, machine| of_placed(text, machine, |p, _| carries::carried(p).unwrap_or_else(|| p.clone())),
     },
     Pass {
         name: "windows",
@@ -89,7 +84,12 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "place",
         does: "placed: the cheapest axis of each index, wherever it lay",
-        run: |text, machine| of_placed(text, machine, cheapest),
+        run: |text, machine| of_placed(text, machine, |p, m| fastest(p, m, false)),
+    },
+    Pass {
+        name: "layouts",
+        does: "placed: the cheapest axis of each index by itself, with copies of what is read elsewhere",
+        run: |text, machine| of_placed(text, machine, |p, m| fastest(p, m, true)),
     },
     Pass {
         name: "cost",
@@ -178,8 +178,9 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
     Ok(result.to_string())
 }
 
-fn cheapest(program: &placed::Program, machine: &Machine) -> placed::Program {
-    let first = place::place(&program.fixed, machine, false, Without::NOTHING, false).into_iter().next();
+/// With the placement that is estimated to take least, by classes of indices or each index by itself.
+fn fastest(program: &placed::Program, machine: &Machine, layouts: bool) -> placed::Program {
+    let first = place::place(&program.fixed, machine, false, Without::NOTHING, layouts).into_iter().find(|p| !p.beside);
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 

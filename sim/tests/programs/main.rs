@@ -18,7 +18,6 @@ mod means;
 mod model_language;
 mod more_bits;
 mod moves;
-mod networks;
 mod numeric;
 mod optimisers;
 mod prove;

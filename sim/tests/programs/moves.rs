@@ -1,6 +1,7 @@
 //! What only lays words out anew costs moves, and no arithmetic.
 
 mod carries;
+mod networks;
 
 use crate::languages::{Outcome, climb_text};
 use arch::machine::{Machine, MachineSpec};

@@ -1,67 +1,54 @@
-//! Carries: what the grid computes and another operation reads at a sum of indices lies where it is computed, and is carried from there into
-//! every PE that reads it.
+//! Carries: copies of what lies elsewhere than where it is read.
 //!
 //!     t[i] = sum[k](w[k] * x[i][k])                t[i] = sum[k](w[k] * x[i][k])          i on the rows
-//!     y[i] = sum[k](v[k] * t[i + k])       =>      t.in[i] = t[i]                         row after row ─▶ trees ─▶ bus ─▶ all rows
-//!                                                  y[i] = sum[k](v[k] * t.in[i + k])      i in the PE
+//!     y[i] = sum[k](v[k] * t[i + k])       =>      t.copy[i] = t[i]                       row after row ─▶ trees ─▶ bus ─▶ all rows
+//!                                                  y[i] = sum[k](v[k] * t.copy[i + k])    i in the PE
 //!
 //! The address `i + k` is computed inside a PE, which needs all that it may reach. With a copy between the two, what is before it may be spread:
 //! the copy takes a cycle for each word that goes over the global bus, or over the buses of the rows, and every operation on `t` takes a part of its cycles.
-//! Whether that pays is for the shortest step. What is read with a stride is taken apart before ([`strides`]).
+//! Whether that pays [`layouts`](super::layouts) find. What is read with a stride is taken apart before ([`strides`]).
 
 pub(crate) mod strides;
 
-use super::Program;
-use super::pieces::rewritten;
 use super::windows::is_computed;
-use crate::fixed::{self, Finish, Kind, Operand, Operation, Role, SumBound, Tensor, for_each_access};
+use crate::fixed::{self, Finish, Kind, Operand, Operation, SumBound, for_each_access};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::Origin;
 use arch::isa::Combine;
 use std::collections::BTreeSet;
 
-/// The program with copies of all temporaries for which there may be one; `None` if there is none.
-pub(crate) fn carried(whole: &Program) -> Option<Program> {
-    let mut program = strides::split(whole).unwrap_or_else(|| whole.clone());
-    let tensors = program.fixed.tensors.len();
-    for tensor in (0..tensors).map(TensorId) {
-        if let Some((last, shape)) = may_be_carried(&program.fixed, tensor) {
-            carry(&mut program, tensor, last, shape);
-        }
-    }
-    (program.fixed.tensors.len() > tensors).then(|| {
-        fixed::verify(&program.fixed);
-        Program::local(program.fixed, program.pieces, whole.tile)
-    })
-}
-
 /// A box of elements: the range of each dimension.
 type Elements = Vec<(i64, i64)>;
 
-/// The last operation that writes a temporary, and what they write of it, if it is a box, and others read it at computed indices after that.
-fn may_be_carried(program: &fixed::Program, tensor: TensorId) -> Option<(usize, Elements)> {
-    if program.tensors[tensor.0].role != Role::Temporary || program.tensors[tensor.0].shape.is_empty() {
-        return None;
-    }
-    let writers: Vec<usize> = (0..program.operations.len()).filter(|&n| program.operations[n].out == tensor).collect();
-    let (&first, &last) = (writers.first()?, writers.last()?);
-    let parts: Option<Vec<Elements>> = writers.iter().map(|&n| written(&program.operations[n])).collect();
-    let all = joined(&parts?)?;
-    let mut reads = false;
+/// Who writes and reads a tensor.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Touches {
+    pub(super) writers: Vec<usize>,
+    pub(super) first_read: Option<usize>,
+}
+
+/// Per tensor.
+pub(super) fn touches(program: &fixed::Program) -> Vec<Touches> {
+    let mut all = vec![Touches::default(); program.tensors.len()];
     for (number, operation) in program.operations.iter().enumerate() {
-        let mut early = false;
-        for_each_access(operation, |of, index, written| {
-            let computed = !written && of == tensor && index.iter().any(is_computed);
-            reads |= computed;
-            early |= computed && number <= last;
+        for_each_access(operation, |tensor, _, written| {
+            let touches = &mut all[tensor.0];
+            if written {
+                touches.writers.push(number);
+            } else {
+                touches.first_read.get_or_insert(number);
+            }
         });
-        if early {
-            return None;
-        }
     }
-    // What only copies write is there already.
-    let computed = !is_copy(&program.operations[first]);
-    (reads && computed).then_some((last, all))
+    all
+}
+
+/// The last operation that writes a tensor, if all of it is written, and read only after that.
+pub(super) fn whole_after(program: &fixed::Program, tensor: TensorId, touches: &Touches) -> Option<usize> {
+    let parts: Option<Vec<Elements>> = touches.writers.iter().map(|&n| written(&program.operations[n])).collect();
+    let whole: Elements = program.tensors[tensor.0].shape.iter().map(|&extent| (0, i64::from(extent))).collect();
+    let last = *touches.writers.last()?;
+    (touches.first_read? > last && joined(&parts?)? == whole).then_some(last)
 }
 
 /// The box that an operation writes; `None` if an index of it is computed.
@@ -87,28 +74,6 @@ fn joined(parts: &[Elements]) -> Option<Elements> {
         all.iter_mut().zip(part).for_each(|(all, part)| *all = (all.0.min(part.0), all.1.max(part.1)));
     }
     (apart && parts.iter().map(volume).sum::<i64>() == volume(&all)).then_some(all)
-}
-
-/// Copy a tensor behind operation `last`, and let what reads it at computed indices read the copy.
-fn carry(program: &mut Program, tensor: TensorId, last: usize, elements: Elements) {
-    let copy = TensorId(program.fixed.tensors.len());
-    let original = program.fixed.tensors[tensor.0].clone();
-    let mut name = format!("{}.in", original.name);
-    while program.fixed.tensors.iter().any(|other| other.name == name) {
-        name.push('+');
-    }
-    program.fixed.tensors.push(Tensor { name, ..original });
-    program.pieces.push(None);
-    let replaced = program.fixed.operations.iter().map(|operation| {
-        rewritten(operation, |of, index| {
-            let copied = of == tensor && index.iter().any(is_computed);
-            (if copied { copy } else { of }, index.to_vec())
-        })
-    });
-    let mut operations: Vec<Operation> = replaced.collect();
-    let origin = operations[last].origin.clone();
-    operations.insert(last + 1, copying(tensor, copy, elements, origin));
-    program.fixed.operations = operations;
 }
 
 /// The operation that copies some elements of a tensor to another one.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const NEVER: u64 = 1 << 56;
 
 /// Entries of the largest table.
-pub(crate) const MOST_ENTRIES: u64 = 1 << 22;
+pub(crate) const MOST_ENTRIES: u64 = 1 << 20;
 
 /// A table of costs: an entry for each choice of values of its variables, those of the last one beside each other.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,29 +5,41 @@
 //!
 //! Each tensor and each operation is a variable, its layouts are the values. An operation costs its cycles, which follow from where it computes and
 //! where its result lies ([`Cost::of_operation`]; what the buses cannot do is impossible), and reads a tensor only where that
-//! lies as its iterators do. So a weight is one variable for all that read and write it. The cheapest choice is exact ([`eliminate`]).
+//! lies as its iterators do. So a weight is one variable for all that read and write it. What the grid computes may lie somewhere, and a copy of
+//! it where the buses take it ([`copies`]): who reads it takes the one or the other. The cheapest choice is exact ([`eliminate`]).
 //! Words have a price: with a higher one, memory is spared for cycles, and with several there is a choice for the machine.
 
+pub(crate) mod copies;
 pub(crate) mod eliminate;
 
 use super::axis::Axis;
-use super::cost::Cost;
+use super::carries;
+use super::cost::{self, Cost};
 use super::padding;
 use super::place::Placement;
 use crate::fixed::{self, Finish, Kind, Operation, for_each_access};
-use crate::means::Without;
+use crate::means::{Means, Without};
+use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
 use eliminate::{Factor, NEVER, eliminate};
 use std::collections::BTreeMap;
 
 /// Prices of a word in each PE, in parts of a cycle; the first one only decides between layouts of the same speed.
-const PRICES: [u64; 5] = [1, PART / 16, PART, 16 * PART, 256 * PART];
+pub(crate) const PRICES: &[u64] = &[1, PART / 16, PART, 16 * PART, 256 * PART];
 
 /// Parts of a cycle.
 const PART: u64 = 1 << 10;
 
 /// An axis per index.
-type Layout = Vec<Axis>;
+pub(crate) type Layout = Vec<Axis>;
+
+/// Where a tensor lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lies {
+    home: Layout,
+    /// Where a copy of it lies, and the cycles in which that is made.
+    copy: Option<(Layout, u64)>,
+}
 
 /// Where indices may lie.
 struct Graph<'a> {
@@ -35,7 +47,7 @@ struct Graph<'a> {
     machine: &'a Machine,
     without: Without,
     /// Per tensor.
-    tensors: Vec<Vec<Layout>>,
+    tensors: Vec<Vec<Lies>>,
     /// Per operation.
     operations: Vec<Vec<Layout>>,
 }
@@ -51,6 +63,16 @@ fn layouts(may: &[Vec<Axis>]) -> Vec<Layout> {
         all = longer.collect();
     }
     all
+}
+
+/// Whether an operation whose iterators lie on `axes` can read a tensor there at an index.
+fn reads(axes: &[Axis], index: &[Affine], lies: &[Axis]) -> bool {
+    index.iter().zip(lies).all(|(form, &axis)| match (form.as_iterator(), form.as_constant()) {
+        (Some(iterator), _) => axes[iterator.0] == axis,
+        // No mask takes an element out of the middle of a column.
+        (None, Some(_)) => axis != Axis::Tall,
+        (None, None) => axis == Axis::Local,
+    })
 }
 
 /// Per iterator of an operation whether it has to stay inside the PE: what the trees cannot sum, and what an index is computed from.
@@ -84,16 +106,13 @@ impl<'a> Graph<'a> {
             .collect();
         let mut operations = Vec::new();
         for operation in &program.operations {
-            for_each_access(operation, |tensor, index, _| {
-                for (form, may) in index.iter().zip(&mut of_tensors[tensor.0]) {
-                    match (form.as_iterator(), form.as_constant()) {
-                        (Some(_), _) => {}
-                        // No mask takes an element out of the middle of a column.
-                        (None, Some(_)) => may.retain(|axis| *axis != Axis::Tall),
-                        (None, None) => *may = vec![Axis::Local],
-                    }
+            for (form, may) in operation.out_index.iter().zip(&mut of_tensors[operation.out.0]) {
+                match (form.as_iterator(), form.as_constant()) {
+                    (Some(_), _) => {}
+                    (None, Some(_)) => may.retain(|axis| *axis != Axis::Tall),
+                    (None, None) => *may = vec![Axis::Local],
                 }
-            });
+            }
             let whole = |i: usize| {
                 let range = &operation.iterators[i];
                 range.low == 0 && range.high % i64::from(machine.pus()) == 0
@@ -104,12 +123,20 @@ impl<'a> Graph<'a> {
             });
             operations.push(layouts(&may.collect::<Vec<Vec<Axis>>>()));
         }
-        let tensors = of_tensors.iter().map(|may| layouts(may)).collect();
+        let touches = carries::touches(program);
+        let lie = |(number, may): (usize, &Vec<Vec<Axis>>)| {
+            let homes: Vec<Lies> = layouts(may).into_iter().map(|home| Lies { home, copy: None }).collect();
+            if !without.uses(Means::Carries) {
+                return homes;
+            }
+            copies::with_copies(program, TensorId(number), &touches[number], homes, &layouts(may), machine)
+        };
+        let tensors = of_tensors.iter().enumerate().map(lie).collect();
         Graph { program, machine, without, tensors, operations }
     }
 
     fn sizes(&self) -> Vec<usize> {
-        self.tensors.iter().chain(&self.operations).map(Vec::len).collect()
+        self.tensors.iter().map(Vec::len).chain(self.operations.iter().map(Vec::len)).collect()
     }
 
     /// What operations cost, and which layouts they read.
@@ -122,17 +149,16 @@ impl<'a> Graph<'a> {
                 let cost = Cost::of_operation(self.program, operation, axes, to, self.machine, false);
                 cost.map_or(NEVER, |cost| cost.compute.saturating_mul(PART))
             };
-            let costs = layouts.iter().flat_map(|axes| self.tensors[out].iter().map(move |to| (axes, to)));
+            let costs = layouts.iter().flat_map(|axes| self.tensors[out].iter().map(move |to| (axes, &to.home)));
             factors
                 .push(Factor { variables: vec![own, out], costs: costs.map(|(axes, to)| cycles(axes, to)).collect() });
             for_each_access(operation, |tensor, index, written| {
                 if written {
                     return;
                 }
-                let plain: Vec<(usize, usize)> =
-                    index.iter().enumerate().filter_map(|(d, form)| Some((d, form.as_iterator()?.0))).collect();
-                let reads = |axes: &Layout, lies: &Layout| {
-                    let fits = plain.iter().all(|&(dimension, iterator)| axes[iterator] == lies[dimension]);
+                let reads = |axes: &Layout, lies: &Lies| {
+                    let fits = reads(axes, index, &lies.home)
+                        || lies.copy.as_ref().is_some_and(|(copy, _)| reads(axes, index, copy));
                     if fits { 0 } else { NEVER }
                 };
                 let costs = layouts.iter().flat_map(|axes| self.tensors[tensor.0].iter().map(move |lies| (axes, lies)));
@@ -143,13 +169,25 @@ impl<'a> Graph<'a> {
         factors
     }
 
+    /// The cost of a tensor and of its copy.
+    fn of_tensor(&self, number: usize, lies: &Lies) -> Cost {
+        let tensor = &self.program.tensors[number];
+        let home = Cost::of_tensor(tensor, &lies.home, self.machine, self.without);
+        let Some((copy, compute)) = &lies.copy else { return home };
+        home.plus(Cost {
+            compute: *compute,
+            words: cost::local_words(&tensor.shape, copy, self.machine),
+            ..Cost::default()
+        })
+    }
+
     /// What tensors cost: their way in and out, and their words at a price.
     fn prices(&self, price: u64) -> impl Iterator<Item = Factor> {
         self.tensors.iter().enumerate().map(move |(number, layouts)| {
-            let cost = |axes: &Layout| {
-                let cost = Cost::of_tensor(&self.program.tensors[number], axes, self.machine, self.without);
+            let cost = |lies: &Lies| {
+                let cost = self.of_tensor(number, lies);
                 // Loading and the output stream run beside the step.
-                (cost.emit * PART)
+                ((cost.compute + cost.emit) * PART)
                     .saturating_add((cost.load + cost.leave) * (PART / 16))
                     .saturating_add(cost.words.saturating_mul(price))
             };
@@ -160,34 +198,37 @@ impl<'a> Graph<'a> {
     /// The placement of a choice.
     fn placement(&self, values: &[usize]) -> Placement {
         let (of_tensors, of_operations) = values.split_at(self.tensors.len());
-        let pick = |all: &[Vec<Layout>], values: &[usize]| -> Vec<Layout> {
-            all.iter().zip(values).map(|(layouts, &value)| layouts[value].clone()).collect()
-        };
-        let (tensors, iterators) = (pick(&self.tensors, of_tensors), pick(&self.operations, of_operations));
+        let lies: Vec<&Lies> = self.tensors.iter().zip(of_tensors).map(|(lies, &value)| &lies[value]).collect();
+        let tensors: Vec<Layout> = lies.iter().map(|lies| lies.home.clone()).collect();
+        let axes = self.operations.iter().zip(of_operations);
+        let iterators: Vec<Layout> = axes.map(|(layouts, &value)| layouts[value].clone()).collect();
         let mut cost = Cost::default();
         for (operation, axes) in self.program.operations.iter().zip(&iterators) {
             let out = &tensors[operation.out.0];
             let own = Cost::of_operation(self.program, operation, axes, out, self.machine, false);
             cost = own.map_or(cost, |own| cost.plus(own));
         }
-        for (tensor, axes) in self.program.tensors.iter().zip(&tensors) {
-            cost = cost.plus(Cost::of_tensor(tensor, axes, self.machine, self.without));
+        for (number, lies) in lies.iter().enumerate() {
+            cost = cost.plus(self.of_tensor(number, lies));
         }
-        Placement { tensors, iterators, cost, beside: false }
+        let copy = |(number, lies): (usize, &&Lies)| Some((TensorId(number), lies.copy.as_ref()?.0.clone()));
+        let copies = lies.iter().enumerate().filter_map(copy).collect();
+        Placement { tensors, iterators, copies, cost, beside: false }
     }
 }
 
-/// The fastest layouts, and leaner ones that are slower.
+/// The fastest layouts, and leaner ones that are slower, one for each price of a word.
 pub(crate) fn placements(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
     without: Without,
+    prices: &[u64],
 ) -> Vec<Placement> {
     let graph = Graph::of(program, machine, axes, without);
     let (sizes, factors) = (graph.sizes(), graph.factors());
     let mut found: BTreeMap<(u64, u64), Placement> = BTreeMap::new();
-    for price in PRICES {
+    for &price in prices {
         let all = factors.iter().cloned().chain(graph.prices(price)).collect();
         let Some(choice) = eliminate(&sizes, all, eliminate::MOST_ENTRIES) else { continue };
         let placement = graph.placement(&choice.values);
@@ -196,6 +237,26 @@ pub(crate) fn placements(
         }
     }
     found.into_values().collect()
+}
+
+/// The fastest layouts among those with a tensor elsewhere, or with a copy of it.
+pub(crate) fn elsewhere(
+    program: &fixed::Program,
+    machine: &Machine,
+    axes: &[Axis],
+    without: Without,
+    number: usize,
+) -> Option<Placement> {
+    let graph = Graph::of(program, machine, axes, without);
+    let choices = |(tensor, lies): (usize, &Vec<Lies>)| (0..lies.len()).map(move |value| (tensor, value));
+    let all: Vec<(usize, usize)> = graph.tensors.iter().enumerate().flat_map(choices).collect();
+    // Choices beside each other are alike.
+    let (tensor, value) = *all.get((number * 37) % all.len().max(1))?;
+    let there = |other: usize| if other == value { 0 } else { NEVER };
+    let forced = Factor { variables: vec![tensor], costs: (0..graph.tensors[tensor].len()).map(there).collect() };
+    let factors = graph.factors().into_iter().chain(graph.prices(1)).chain([forced]).collect();
+    let placement = graph.placement(&eliminate(&graph.sizes(), factors, eliminate::MOST_ENTRIES)?.values);
+    padding::is_harmless(program, &placement.tensors, &placement.iterators, machine).then_some(placement)
 }
 
 #[cfg(test)]

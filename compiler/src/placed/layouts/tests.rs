@@ -1,11 +1,11 @@
 //! Random programs of four operations: the layouts that are chosen cost what the cheapest of all layouts cost.
 
 use super::eliminate::{self, NEVER, eliminate};
-use super::{Graph, Layout, PART};
+use super::{Graph, Layout, Lies, PART};
 use crate::fixed::{self, Operation};
 use crate::means::Without;
 use crate::placed::axis::Axis;
-use crate::placed::cost::Cost;
+use crate::placed::cost::{Cost, local_words};
 use arch::machine::{Machine, MachineSpec};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -64,32 +64,38 @@ fn reads(operation: &Operation) -> Vec<(usize, Vec<usize>)> {
 /// The least that the program costs with words at a price, over all layouts of all its tensors: weights, which one operation reads, by themselves.
 fn cheapest(graph: &Graph<'_>, price: u64) -> u64 {
     let Graph { program, machine, without, tensors, operations } = graph;
-    let of_tensor = |number: usize, axes: &Layout| {
-        let cost = Cost::of_tensor(&program.tensors[number], axes, machine, *without);
-        cost.emit * PART + (cost.load + cost.leave) * (PART / 16) + cost.words * price
+    let of_tensor = |number: usize, lies: &Lies| {
+        let tensor = &program.tensors[number];
+        let home = Cost::of_tensor(tensor, &lies.home, machine, *without);
+        let (words, cycles) =
+            lies.copy.as_ref().map_or((0, 0), |(copy, cycles)| (local_words(&tensor.shape, copy, machine), *cycles));
+        (cycles + home.emit) * PART + (home.load + home.leave) * (PART / 16) + (home.words + words) * price
     };
     let vectors: Vec<usize> = (0..tensors.len()).filter(|&n| !program.tensors[n].name.starts_with('w')).collect();
-    let mut all: Vec<Vec<Layout>> = vec![Vec::new()];
+    let mut all: Vec<Vec<Lies>> = vec![Vec::new()];
     for &number in &vectors {
         all = all
             .iter()
             .flat_map(|known| tensors[number].iter().map(move |own| [known.as_slice(), &[own.clone()]].concat()))
             .collect();
     }
-    let cost = |lies: &Vec<Layout>| {
+    let cost = |lies: &Vec<Lies>| {
         let of = |number: usize| vectors.iter().position(|&vector| vector == number).map(|at| &lies[at]);
         let mut sum: u64 = vectors.iter().zip(lies).map(|(&number, axes)| of_tensor(number, axes)).sum();
         for (operation, layouts) in program.operations.iter().zip(operations) {
             let reads = reads(operation);
             let one = |axes: &Layout| {
                 let out = of(operation.out.0).expect("a vector");
-                let mut cost = Cost::of_operation(program, operation, axes, out, machine, false)?.compute * PART;
+                let mut cost = Cost::of_operation(program, operation, axes, &out.home, machine, false)?.compute * PART;
                 for (tensor, index) in &reads {
                     let wanted: Layout = index.iter().map(|&iterator| axes[iterator]).collect();
                     match of(*tensor) {
-                        Some(lies) if *lies != wanted => return None,
-                        Some(_) => {}
-                        None => cost += of_tensor(*tensor, &wanted),
+                        Some(lies) => {
+                            let there =
+                                lies.home == wanted || lies.copy.as_ref().is_some_and(|(copy, _)| *copy == wanted);
+                            there.then_some(())?;
+                        }
+                        None => cost += of_tensor(*tensor, &Lies { home: wanted, copy: None }),
                     }
                 }
                 Some(cost)

@@ -36,7 +36,7 @@ fn climb(text: &str, pus: u32, pes_per_pu: u32) -> Climb {
 fn carried(climb: &Climb) -> Vec<Axis> {
     let placement = &climb.compiled.placement;
     let axes = |name: &str| placement.iter().find(|(other, _)| other == name).map(|(_, axes)| axes);
-    let copies = placement.iter().filter_map(|(name, copy)| Some((axes(name.strip_suffix(".in")?)?, copy)));
+    let copies = placement.iter().filter_map(|(name, copy)| Some((axes(name.strip_suffix(".copy")?)?, copy)));
     copies.flat_map(|(from, to)| from.iter().zip(to).filter(|(from, to)| from != to).map(|(from, _)| *from)).collect()
 }
 
