@@ -77,7 +77,9 @@ pub(crate) fn eliminate(sizes: &[usize], factors: Vec<Factor>, most: u64) -> Opt
         work: 0,
         exact: true,
     };
-    factors.into_iter().for_each(|factor| rest.add(factor));
+    for factor in factors {
+        rest.add(factor);
+    }
     (0..sizes.len()).for_each(|variable| rest.measure(variable));
     rest.prune();
     let (mut gone, mut cost) = (Vec::new(), 0u64);
@@ -280,7 +282,7 @@ mod tests {
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
         let sizes: Vec<usize> = (0..6).map(|_| 1 + below(4)).collect();
         let factors = (0..8).map(|_| {
-            let mut variables: Vec<usize> = (0..1 + below(3)).map(|_| below(sizes.len())).collect();
+            let mut variables: Vec<usize> = (0..=below(3)).map(|_| below(sizes.len())).collect();
             variables.dedup();
             variables.sort_unstable();
             variables.dedup();

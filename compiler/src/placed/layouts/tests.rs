@@ -36,7 +36,7 @@ fn random(seed: u64) -> fixed::Program {
             }
             1 => {
                 operations +=
-                    &format!("t{n}[q] = round({from}[q] << 8 + {other}[q] * 256:q8) >> 8  for q in 0..{extent}\n")
+                    &format!("t{n}[q] = round({from}[q] << 8 + {other}[q] * 256:q8) >> 8  for q in 0..{extent}\n");
             }
             _ => {
                 tensors += &format!("state w{n}[{extent}]: q8\n");
@@ -76,7 +76,9 @@ fn cheapest(graph: &Graph<'_>, price: u64) -> u64 {
     for &number in &vectors {
         all = all
             .iter()
-            .flat_map(|known| tensors[number].iter().map(move |own| [known.as_slice(), &[own.clone()]].concat()))
+            .flat_map(|known| {
+                tensors[number].iter().map(move |own| [known.as_slice(), std::slice::from_ref(own)].concat())
+            })
             .collect();
     }
     let cost = |lies: &Vec<Lies>| {
