@@ -10,7 +10,7 @@ use crate::jobs::job::{Access, Copies, Datapath, Job, Sink};
 use crate::jobs::{Storage, StorageId};
 use arch::isa::Pad;
 use arch::machine::Machine;
-use arch::timing;
+use arch::timing::{self, Unit};
 
 /// First and last cycle of something, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,11 @@ fn ports(job: &Job) -> impl Iterator<Item = Datapath> {
     Copies { engines: job.copies.engines || carried, ..job.copies }.iter()
 }
 
+/// Whether the results of a job go from the rows to the columns.
+fn goes_across(job: &Job) -> bool {
+    matches!(job.sink, Sink::Tree { unit: Unit::Across, .. })
+}
+
 /// The cycles of a job that starts in cycle 0.
 fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
@@ -221,6 +226,8 @@ pub(crate) struct Timetable<'a> {
     free: [u64; Datapath::ALL.len()],
     root: u64,
     moves: u64,
+    /// First cycle in which the buses of the rows are free. What goes across is on them in the cycle before its move.
+    row_buses: u64,
     /// When the move stream takes results of roots, and of the scalar unit; only where there is one.
     from_roots: Vec<Cycles>,
     sent: Vec<Cycles>,
@@ -244,6 +251,7 @@ impl<'a> Timetable<'a> {
             free: Default::default(),
             root: 0,
             moves: 0,
+            row_buses: 0,
             from_roots: Vec::new(),
             sent: Vec::new(),
             quotients: None,
@@ -265,8 +273,11 @@ impl<'a> Timetable<'a> {
     }
 
     /// The first cycle, from this one on, in which the root and move streams can take the results of a job.
-    fn streams_ready(&self, shape: &Slot, mut start: u64) -> u64 {
+    fn streams_ready(&self, shape: &Slot, across: bool, mut start: u64) -> u64 {
         let Some(moves) = shape.moves else { return start };
+        if across {
+            start = start.max((self.row_buses + 1).saturating_sub(moves.first));
+        }
         if let Some(root) = shape.root {
             start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
         }
@@ -284,7 +295,7 @@ impl<'a> Timetable<'a> {
         let mut start = self.free[job.on as usize].max(words);
         loop {
             let from = start;
-            start = self.streams_ready(&shape, start);
+            start = self.streams_ready(&shape, goes_across(job), start);
             for to in ports(job) {
                 let Some(write) = job.write() else { continue };
                 let port = &self.ports[to as usize][self.pads[write.storage.0] as usize];
@@ -307,7 +318,7 @@ impl<'a> Timetable<'a> {
         }
         let name = |access: &Access| self.storages[access.storage.0].name.clone();
         let ready = self.words_ready(words);
-        let streams = self.streams_ready(&shape(job, self.machine), free.max(ready));
+        let streams = self.streams_ready(&shape(job, self.machine), goes_across(job), free.max(ready));
         if start > ready.max(streams) {
             // Also where a longer job was put into a gap: then nothing but the order holds it back.
             return Some(job.write().map_or(Cause::Order, |write| Cause::Port(self.pads[write.storage.0])));
@@ -360,6 +371,9 @@ impl<'a> Timetable<'a> {
                 self.quotients = Some(Cycles { first, last: root.last });
             }
             self.moves = moves.last + 1;
+            if matches!(job.sink, Sink::Tree { unit: Unit::Row, .. }) {
+                self.row_buses = moves.last + 1;
+            }
         }
         self.slots.push(slot);
     }
