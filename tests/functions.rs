@@ -123,7 +123,11 @@ fn limits_and_readings_can_be_changed() {
     let (many, one) = (file(folder.path(), "many.t", &many), file(folder.path(), "one.json", r#"{"x": 1}"#));
     done(&["eval", &many, "--inputs", &one]);
     let fixed = ["eval", &many, "--inputs", &one, "--engine", "fixed", "--format", "json"];
-    fails(&fixed[..6], 1, &["300 statements, the limit is 256", "--limit statements=N"]);
+    fails(
+        &[&fixed[..], &["--limit", "statements=256"]].concat(),
+        1,
+        &["300 statements, the limit is 256", "--limit statements=N"],
+    );
     let values = done(&[&fixed[..], &["--limit", "statements=300"]].concat()).json();
     assert_eq!(values["values"]["a299"], serde_json::json!(300.0));
     // A training takes a number of rows, too.

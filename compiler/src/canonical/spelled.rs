@@ -106,7 +106,7 @@ impl Known<'_> {
             times(below, sigmoid(Expr::neg(difference)))
         } else if below == -above {
             let half = Expr::mul(Expr::Constant(0.5_f64.copysign(above)), difference);
-            times(above.abs(), Expr::Call(Function::Tanh, vec![sum(terms(&half))]))
+            times(above.abs(), Expr::Call(Function::Tanh, vec![sum(&terms(&half))]))
         } else {
             Expr::add(Expr::Constant(below), times(above - below, sigmoid(difference)))
         })
@@ -123,7 +123,7 @@ impl Known<'_> {
             Expr::add(positive, call(Function::Log1p, call(Function::Exp, Expr::neg(size))))
         };
         let scale = Expr::add(low.exponent, Expr::Constant(libm::log(low.coefficient)));
-        Some(sum(terms(&Expr::add(scale, softplus))))
+        Some(sum(&terms(&Expr::add(scale, softplus))))
     }
 
     /// The two exponentials of a sum.
@@ -142,7 +142,7 @@ impl Known<'_> {
             (false, _) => {
                 let opened =
                     Expr::sub(self.opened(&high.exponent, true, DEPTH), self.opened(&low.exponent, true, DEPTH));
-                sum(terms(&Expr::add(opened, Expr::Constant(shift))))
+                sum(&terms(&Expr::add(opened, Expr::Constant(shift))))
             }
         };
         Some(Pair { low, high, difference })
@@ -250,6 +250,6 @@ impl Known<'_> {
     }
 }
 
-fn sum(terms: Vec<Term>) -> Expr {
+fn sum(terms: &[Term]) -> Expr {
     terms.iter().map(term_expr).reduce(Expr::add).unwrap_or(ZERO)
 }

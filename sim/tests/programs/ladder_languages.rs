@@ -151,7 +151,7 @@ fn windows_change_no_word() {
         }
     }
     println!("{climbs} climbs of {} programs, on {axes:?}", programs.len());
-    assert!(programs.len() >= 8 && climbs >= 100 && axes.len() == 4, "{climbs} {programs:?} {axes:?}");
+    assert!(programs.len() >= 8 && climbs >= 100 && axes.len() >= 4, "{climbs} {programs:?} {axes:?}");
 }
 
 /// Maxima and minima lie where sums do: inside a PE, over rows, columns, all PEs, with and without a start, of words and of products.

@@ -76,8 +76,14 @@ pub(super) fn of(e: &Expr, tensors: &[Bounds], iterators: &[Iterator]) -> Bounds
                 Binary::Div if b.0 == b.1 && b.0 != 0.0 => product(a, (1.0 / b.0, 1.0 / b.0)),
                 Binary::Min => (a.0.min(b.0), a.1.min(b.1)),
                 Binary::Max => (a.0.max(b.0), a.1.max(b.1)),
-                Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => (0.0, 1.0),
-                Binary::And | Binary::Or => (0.0, 1.0),
+                Binary::Lt
+                | Binary::Le
+                | Binary::Gt
+                | Binary::Ge
+                | Binary::Eq
+                | Binary::Ne
+                | Binary::And
+                | Binary::Or => (0.0, 1.0),
                 Binary::Div | Binary::DivFloor | Binary::DivControlled | Binary::RemFloor => ANY,
             }
         }
