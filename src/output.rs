@@ -164,7 +164,7 @@ mod tests {
     fn long_work_is_talked_about() {
         let said = Mutex::new(Vec::new());
         let note = |seconds: f64| said.lock().unwrap().push(seconds);
-        assert_eq!(ticking(Duration::from_secs(60), note, || 1), 1);
+        assert_eq!(ticking(Duration::from_mins(1), note, || 1), 1);
         assert!(said.lock().unwrap().is_empty());
         ticking(Duration::from_millis(10), note, || std::thread::sleep(Duration::from_millis(90)));
         let said = said.into_inner().unwrap();

@@ -51,7 +51,7 @@ fn layers_have_cycles_and_slow_ones_are_named() {
     assert_eq!((begins("Conv("), begins("GlobalAveragePool("), begins("Gemm(")), (3, 1, 1));
 }
 
-/// The network of mobilenet_small.onnx, with plain indices.
+/// The network of `mobilenet_small.onnx`, with plain indices.
 const TILE: &str = "\
 def net(X, W0, B0, W1, B1, W2, B2, W3, B3):
   c, h, w, r, s, k = TensorIndexes(6)

@@ -156,10 +156,8 @@ fn exponents_may_be_counted_from_the_largest() {
 /// The law of logistic functions, by the plain evaluator and by formulas of this test: with names in between and scales that are not 1, too.
 #[test]
 fn quotients_and_logarithms_of_two_exponentials_are_functions() {
-    let z = [0.5, -1.25, 3.0, -20.0, 0.0, 7.5];
-    let sizes = serde_json::json!({ "Z": z });
-    let dialect = sim::eval::with_shapes_of(&sizes, Dialect::default());
-    let cases: [(&str, &str, fn(f64) -> f64); 12] = [
+    type Case = (&'static str, &'static str, fn(f64) -> f64);
+    const CASES: [Case; 12] = [
         ("1.0 / (1.0 + exp(-Z(n)))", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
         ("exp(Z(n)) / (exp(Z(n)) + 1.0)", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
         ("pow(1.0 + exp(0.0 - Z(n)), -1.0)", "sigmoid", |z| 1.0 / (1.0 + (-z).exp())),
@@ -173,7 +171,10 @@ fn quotients_and_logarithms_of_two_exponentials_are_functions() {
         ("log(exp(Z(n)) + 2.0 * exp(-Z(n)))", "log1p", |z| (z.exp() + 2.0 * (-z).exp()).ln()),
         ("log1p(exp(0.0 - fabs(Z(n))))", "log1p", |z| (-z.abs()).exp().ln_1p()),
     ];
-    for (written, function, meant) in cases {
+    let z = [0.5, -1.25, 3.0, -20.0, 0.0, 7.5];
+    let sizes = serde_json::json!({ "Z": z });
+    let dialect = sim::eval::with_shapes_of(&sizes, Dialect::default());
+    for (written, function, meant) in CASES {
         let text =
             format!("def f(float(N) Z) -> (P) {{ P(n) = {} }}", written.replace('-', " - ").replace("( - ", "(0.0 - "));
         let (program, _) = parse(Language::TensorComprehensions, &text, &dialect).expect(written);

@@ -240,7 +240,7 @@ impl Window<'_> {
             let (what, lines) = what(run.instruction)?;
             let (line, fused) = (lines.own(), lines.fused().to_vec());
             let (end, step) = (run.end.min(self.cycles), i64::from(run.step) - i64::from(BEFORE));
-            (run.start < end).then(|| Bar { start: run.start, end, step, what, line, fused })
+            (run.start < end).then_some(Bar { start: run.start, end, step, what, line, fused })
         };
         self.seen.runs[stream].iter().filter_map(bar).collect()
     }
