@@ -124,7 +124,7 @@ fn limits_and_readings_can_be_changed() {
     done(&["eval", &many, "--inputs", &one]);
     let fixed = ["eval", &many, "--inputs", &one, "--engine", "fixed", "--format", "json"];
     fails(
-        &[&fixed[..], &["--limit", "statements=256"]].concat(),
+        &[&fixed[..6], &["--limit", "statements=256"]].concat(),
         1,
         &["300 statements, the limit is 256", "--limit statements=N"],
     );

@@ -6,7 +6,7 @@
 //! Each tensor and each operation is a variable, its layouts are the values. An operation costs its cycles, which follow from where it computes and
 //! where its result lies ([`Cost::of_operation`]; what the buses cannot do is impossible), and reads a tensor only where that
 //! lies as its iterators do. So a weight is one variable for all that read and write it. What the grid computes may lie somewhere, and a copy of
-//! it where the buses take it ([`copies`]): who reads it takes the one or the other. The cheapest choice is exact ([`eliminate`]).
+//! it where the buses take it ([`copies`]): who reads it takes the one or the other. The cheapest choice is exact ([`mod@eliminate`]).
 //! Words have a price: with a higher one, memory is spared for cycles, and with several there is a choice for the machine.
 
 pub(crate) mod copies;
