@@ -6,7 +6,7 @@
 //! constants        wrap when the file is read
 //! ```
 //!
-//! Values are held in double precision, which has every integer below 2^53. Larger constants that take part in a computation are told.
+//! Values are held in double precision, which represents every integer below 2^53 exactly. A larger constant in a computation gives W-NUMBER.
 
 use crate::build::{Builder, Loops, Refusal, Translated, Val};
 use crate::elements::Kind;

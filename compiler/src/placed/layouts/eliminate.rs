@@ -47,7 +47,7 @@ struct Lines {
     steps: Vec<usize>,
 }
 
-/// What is left of the problem.
+/// The variables and tables that are not eliminated yet.
 struct Rest {
     /// Per variable the values that are left.
     values: Vec<Vec<usize>>,
