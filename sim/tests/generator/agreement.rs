@@ -3,7 +3,7 @@
 //!     tensor::Program ──▶ plain  =  golden
 //!            └─canonicalise─▶ golden  ≈      and each pass is an identity of polynomials
 
-use super::identities::rewrites;
+use super::identities::{EFFORT, rewrites};
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::tensor::{self, Program, TensorId};
 use sim::eval::{Elements, Engine};
@@ -69,7 +69,7 @@ pub(crate) fn agree(program: &Program, steps: &[Inputs]) -> Result<Agreement, St
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let Ok(canonical) = canonicalise(program, &options) else { return Ok(Agreement::Two) };
     tensor::verify(&canonical);
-    rewrites(program).map_err(|broken| format!("{broken}\n{program}"))?;
+    rewrites(program, EFFORT).map_err(|broken| format!("{broken}\n{program}"))?;
     let pairs = same_names(program, &canonical);
     let (here, there): (Vec<TensorId>, Vec<TensorId>) = pairs.into_iter().unzip();
     let moved = |inputs: &Inputs| -> Inputs {

@@ -7,6 +7,10 @@ use compiler::tensor::{Program, Role};
 /// Operations on values in one comparison.
 pub(crate) const EFFORT: Effort = Effort(2_000_000);
 
+/// The same in long runs: a tenth of the draws, and ten times as many rewrites.
+#[allow(dead_code, reason = "of scripts/soak")]
+pub(crate) const PASSING_EFFORT: Effort = Effort(200_000);
+
 /// Evaluation; training, of single samples and of batches.
 pub(crate) fn uses(program: &Program) -> Vec<Options> {
     let single = |keep| Options { keep, batch: Batch::SINGLE };
@@ -29,7 +33,7 @@ pub(crate) fn with_uneven_rates(program: &Program) -> Program {
 }
 
 /// Check every pass in every use: how many changed the program.
-pub(crate) fn rewrites(program: &Program) -> Result<usize, Broken> {
+pub(crate) fn rewrites(program: &Program, effort: Effort) -> Result<usize, Broken> {
     let program = with_uneven_rates(program);
-    uses(&program).iter().map(|options| check_each_pass(&program, options, EFFORT)).sum()
+    uses(&program).iter().map(|options| check_each_pass(&program, options, effort)).sum()
 }

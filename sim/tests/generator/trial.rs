@@ -6,7 +6,7 @@
 //! A program that falls is written to `found/` as JSON: its text and values (or, for tensor IR, its tape), and the batch. CI replays them.
 
 use super::agreement::{Agreement, Inputs, agree};
-use super::identities::rewrites;
+use super::identities::{PASSING_EFFORT, rewrites};
 use super::{RandomProgram, ir, program, steps, tape, wide};
 use arch::machine::MachineSpec;
 use arch::{Code, Machine};
@@ -164,7 +164,7 @@ impl Trial {
                     Err(why) => return Verdict::Refused(why),
                 },
             };
-            match rewrites(&program) {
+            match rewrites(&program, PASSING_EFFORT) {
                 Ok(count) => Verdict::Climbed(count as u32),
                 Err(broken) => Verdict::Fell(broken.to_string()),
             }

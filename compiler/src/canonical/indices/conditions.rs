@@ -92,7 +92,10 @@ fn sum_of_existing(draft: &mut Draft, nest: &Nest, (out, out_index): (TensorId, 
 fn extreme(draft: &mut Draft, nest: &Nest, body: Expr) -> Expr {
     let (tensor, index) = match body {
         Expr::Read(tensor, index) => (tensor, index),
-        body => of_each_point(draft, nest, body),
+        body => {
+            let body = defined_everywhere(draft, nest, body);
+            of_each_point(draft, nest, body)
+        }
     };
     let shape = draft.program.tensors[tensor.0].shape.clone();
     let (iterators, place) = over(&shape);
@@ -136,6 +139,28 @@ fn extreme(draft: &mut Draft, nest: &Nest, body: Expr) -> Expr {
         Start::Element { tensor, index } => Expr::Read(*tensor, index.clone()),
     };
     Expr::Binary(operation, Box::new(start), Box::new(found))
+}
+
+/// A body that has a value at the points that a condition leaves out, too: quotients and functions that have none of 0, which may be
+/// padding, take 1 there. The least of all points would have no value else.
+fn defined_everywhere(draft: &mut Draft, nest: &Nest, body: Expr) -> Expr {
+    let mut or_one = |e: Expr| {
+        let reads = !e.tensors().is_empty();
+        if reads { choose(every(masks(draft, nest, &nest.guards)), e, Expr::Constant(1.0)) } else { e }
+    };
+    body.map(&mut |e| match e {
+        Expr::Binary(
+            operation @ (Binary::Div | Binary::DivControlled | Binary::DivFloor | Binary::RemFloor),
+            value,
+            by,
+        ) => Expr::Binary(operation, value, Box::new(or_one(*by))),
+        Expr::Call(function, mut arguments) if !function.domain().contains(0.0) => {
+            let first = arguments.remove(0);
+            arguments.insert(0, or_one(first));
+            Expr::Call(function, arguments)
+        }
+        other => other,
+    })
 }
 
 /// The values of a body at every point of the iterators it depends on, and how the nest reads them.
