@@ -22,7 +22,7 @@ use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::means::{Means, Without};
 use crate::placed::place::{self, Placement};
-use crate::placed::{self, Axis, blocks, carries, cost, doubles, firsts, pieces, tile, windows};
+use crate::placed::{self, Axis, blocks, carries, cost, doubles, firsts, layouts, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
@@ -386,17 +386,45 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
     let (variants, many_classes) = variants(program, machine, limits.without);
+    // Leaner layouts than the fastest only where that does not fit.
+    let (fastest, leaner) = layouts::PRICES.split_at(1);
+    let rounds = if many_classes { vec![Some(fastest), Some(leaner)] } else { vec![None] };
+    for prices in rounds {
+        if tried.best.is_some() {
+            break;
+        }
+        search_among(&variants, limits, choice, prices, &mut tried)?;
+    }
+    let Some(built) = tried.best else {
+        if let Some(refusal) = tried.refused {
+            return Err(refusal);
+        }
+        let (_, needed) = tried.closest.expect("placing everything locally is always possible");
+        return Err(refuse::too_large(machine, limits.available(), needed));
+    };
+    Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, without: limits.without })
+}
+
+/// Place and schedule variants of a program; with `prices` of words by layouts alone.
+fn search_among(
+    variants: &[placed::Program],
+    limits: Limits<'_>,
+    choice: Choice,
+    prices: Option<&[u64]>,
+    tried: &mut Tried,
+) -> Result<(), Refusal> {
+    let machine = limits.machine;
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut operations = pieces.fixed.operations.iter();
         let unit = machine.scalar()
-            && !many_classes
+            && prices.is_none()
             && choice == Choice::Best
             && operations.any(|operation| cost::can_be_scalar(&pieces.fixed, operation));
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let place = || place::place(&pieces.fixed, machine, unit, limits.without, many_classes);
+            let place = || place::place(&pieces.fixed, machine, unit, limits.without, prices);
             let placements = match choice {
                 Choice::Best => place(),
                 // One placement of one variant.
@@ -410,10 +438,10 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                 let reach = if scheduled < 2 { 8 } else { 2 };
                 let far = tried.best.as_ref().is_some_and(|best| {
                     let cycles = placement.cost.cycles();
-                    if many_classes { 8 * cycles > 9 * best.cycles } else { cycles > reach * best.cycles }
+                    if prices.is_some() { 8 * cycles > 9 * best.cycles } else { cycles > reach * best.cycles }
                 });
                 let enough = match choice {
-                    Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
+                    Choice::Best => scheduled == if prices.is_some() { SCHEDULED_LAYOUTS } else { SCHEDULED_PLACEMENTS },
                     Choice::Spread { .. } => scheduled == 1,
                 };
                 if enough || far {
@@ -442,18 +470,14 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
             }
         }
     }
-    let Some(built) = tried.best else {
-        if let Some(refusal) = tried.refused {
-            return Err(refusal);
-        }
-        let (_, needed) = tried.closest.expect("placing everything locally is always possible");
-        return Err(refuse::too_large(machine, limits.available(), needed));
-    };
-    Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, without: limits.without })
+    Ok(())
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.
 const SCHEDULED_PLACEMENTS: usize = 6;
+
+/// The same of layouts of a program that is long.
+const SCHEDULED_LAYOUTS: usize = 2;
 
 /// Instructions that may load the tensors of a program that is not as it was written.
 const MOST_LOADS: usize = 64;

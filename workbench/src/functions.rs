@@ -16,6 +16,7 @@ use crate::imported::Imported;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
+use crate::samples;
 use crate::serial::AttachedBoard;
 use arch::number::to_f64;
 use arch::{Code, Diagnostic};
@@ -33,7 +34,10 @@ use sim::train::words::written;
 use std::collections::BTreeMap;
 
 /// Made-up records, where the user gives none.
-const MADE_UP: usize = 16;
+const MADE_UP: u64 = 16;
+
+/// Points of all loops that made-up records go over at most, if there is more than one.
+const MADE_UP_WORK: u64 = 1 << 24;
 
 /// A function and its way to hardware.
 #[derive(Debug, Clone)]
@@ -278,9 +282,14 @@ impl Given {
         let changes = |role: &Role| matches!(role, Role::Input | Role::Label | Role::InOut);
         Given {
             resident: values(1, &|role| *role == Role::State),
-            records: (1..=MADE_UP).map(|seed| values(seed, &changes)).collect(),
+            records: (1..=made_up(samples::work(program))).map(|seed| values(seed, &changes)).collect(),
         }
     }
+}
+
+/// How many records are made up for so many points of all loops: fewer where each takes long.
+fn made_up(work: u64) -> usize {
+    (MADE_UP_WORK / work.max(1)).clamp(1, MADE_UP) as usize
 }
 
 /// What stays in the grid.

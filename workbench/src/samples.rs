@@ -397,7 +397,7 @@ const MOST_MADE_UP_VALUES: usize = 1 << 18;
 const MOST_MADE_UP_WORK: u64 = 1 << 25;
 
 /// Points of all loops of a program, for one sample.
-fn work(program: &Program) -> u64 {
+pub(crate) fn work(program: &Program) -> u64 {
     let points = program.nests.iter().map(|nest| nest.iterators.iter().map(Loop::extent).product::<u64>());
     points.sum()
 }

@@ -260,6 +260,7 @@ impl<'a> Comparison<'a> {
             let [wanted_before, wanted_after] = &comparison.wanted;
             // An input was no index.
             let before = Run::of(comparison.before, wanted_before, draw, arithmetic).map_err(|Outside| None)?;
+            arithmetic.finite = true;
             let after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
             comparison.results(&before, &after).map_err(Some)
         })

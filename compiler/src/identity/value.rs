@@ -80,6 +80,8 @@ pub(super) struct Arithmetic {
     formulas: BTreeMap<Function, Option<Rc<Formula>>>,
     /// Whether a comparison or a floor was decided by roundings.
     pub(super) unclear: bool,
+    /// Whether a quotient by zero has a value, as in words: a rewrite may compute what its source does not take, and multiply it by 0.
+    pub(super) finite: bool,
 }
 
 impl Arithmetic {
@@ -126,18 +128,21 @@ impl Arithmetic {
 
     /// `a / b` by a constant: a factor that folding rounds.
     pub(super) fn divide_by_constant(&mut self, operation: Binary, a: Value, b: Value) -> Option<Value> {
-        match Arithmetic::divide(Value::ONE, b) {
+        match self.divide(Value::ONE, b) {
             Some(reciprocal) => Some(a.times(self.folded(reciprocal))),
             None => self.binary(operation, a, b),
         }
     }
 
-    fn divide(a: Value, b: Value) -> Option<Value> {
-        (!b.is_zero()).then(|| Value { residue: a.residue.times(b.residue.inverse()), real: a.real / b.real })
+    fn divide(&self, a: Value, b: Value) -> Option<Value> {
+        if b.is_zero() {
+            return self.finite.then(|| Value { residue: Residue::symbol(0, [a.residue]), real: 1.0 });
+        }
+        Some(Value { residue: a.residue.times(b.residue.inverse()), real: a.real / b.real })
     }
 
     fn divide_down(&mut self, a: Value, b: Value) -> Option<Value> {
-        let quotient = Arithmetic::divide(a, b)?;
+        let quotient = self.divide(a, b)?;
         Some(self.whole(quotient, libm::floor))
     }
 
@@ -154,7 +159,7 @@ impl Arithmetic {
             Binary::Sub => a.minus(b),
             Binary::Mul => a.times(b),
             Binary::DivControlled if a.is_zero() => Value::ZERO,
-            Binary::Div | Binary::DivControlled => return Arithmetic::divide(a, b),
+            Binary::Div | Binary::DivControlled => return self.divide(a, b),
             Binary::DivFloor => return self.divide_down(a, b),
             Binary::RemFloor => a.minus(b.times(self.divide_down(a, b)?)),
             Binary::Min => self.smaller(a, b),
@@ -243,7 +248,7 @@ impl Arithmetic {
         let size = exponent.real.abs();
         if size <= 8.0 && libm::trunc(size) == size {
             let power = (0..size as u32).fold(Value::ONE, |product, _| product.times(base));
-            return if exponent.real < 0.0 { Arithmetic::divide(Value::ONE, power) } else { Some(power) };
+            return if exponent.real < 0.0 { self.divide(Value::ONE, power) } else { Some(power) };
         }
         match exponent.real {
             0.5 => self.call(Function::Sqrt, &[base]),

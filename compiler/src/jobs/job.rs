@@ -92,8 +92,9 @@ pub(crate) enum Walk {
     Along { level: usize, axis: Axis, stride: i64 },
     /// Loop `waves` and, inside, loop `columns`: `words` results per row; `low` is the first row of the first, `high` ends the last.
     ToRows { waves: usize, columns: usize, words: u32, low: u32, high: u32 },
-    /// Loop `level` goes over the words of one lane of `axis` after the other: those of `low..high`, which lie `stride` words apart.
-    Inside { level: usize, axis: Axis, stride: i64, low: u32, high: u32 },
+    /// Loop `level` goes over the words of one lane of `axis` after the other, those of `low..high`, which lie `stride` words apart in the lanes of
+    /// another axis, or in all PEs.
+    Inside { level: usize, axis: Axis, to: Axis, stride: i64, low: u32, high: u32 },
 }
 
 /// In which tiles of a batch the result of a job counts.

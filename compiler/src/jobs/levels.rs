@@ -64,6 +64,17 @@ impl Job {
         job
     }
 
+    /// Iterations `from`, `from + step`, ... of loop `level`, which no lane depends on.
+    pub(crate) fn every(&self, level: usize, from: u32, count: u32, step: u32) -> Job {
+        let mut job = self.clone();
+        job.loops[level] = count;
+        for access in job.accesses_mut() {
+            access.offset += access.strides[level] * i64::from(from);
+            access.strides[level] *= i64::from(step);
+        }
+        job
+    }
+
     /// Loop `level`, which no lane depends on, as rounds of `inner` iterations: a loop over the rounds, and inside it one over those.
     ///
     /// # Panics

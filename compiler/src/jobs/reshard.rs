@@ -3,11 +3,13 @@
 //!     Along { level: l, columns }   loop l in 0..40, 16 columns     =>    l in 0..16 inside a round in 0..2, each a word further;  l in 0..8, two further
 //!     Along { level: l, all PEs }   loop l in 0..40, 4 rows of 8    =>    l in 0..8 of row in 0..4;  l in 0..8 of row 0, a word further
 //!     Inside { level: l, rows }     20 words on 8 rows              =>    words 0, 8, 16 of row 0;  1, 9, 17 of row 1;  ...;  7, 15 of row 7
+//!     Inside { rows, to columns }   20 words, 4 rows of 8           =>    words 0, 8, 16 of row 0 to column 0;  ...;  4, 12 of row 0 to column 4;  ...
 
 use super::Program;
 use super::job::{Job, Sink, Walk};
 use super::lanes::Bound;
 use crate::placed::Axis;
+use crate::placed::reshard::period;
 use arch::machine::Machine;
 
 /// Rounds that are jobs of their own: between them others can begin. More would only make the program longer.
@@ -78,21 +80,26 @@ fn rounds(job: Job, machine: &Machine) -> Vec<Job> {
     let one = Bound { axis: Axis::Column, low: 0, high: 1, level: None };
     match walk {
         Walk::Along { level, axis, stride } => along(&job, level, axis, stride, machine),
-        Walk::Inside { level, axis, stride, low, high } => {
-            let (lanes, first) = (axis.lanes(machine), low / axis.lanes(machine));
-            let of_lane = |lane: u32| {
-                // The waves in which this lane has a word.
-                let from = low.saturating_sub(lane).div_ceil(lanes);
-                let count = high.saturating_sub(lane).div_ceil(lanes).checked_sub(from).filter(|&count| count > 0)?;
-                let mut part = job.restrict(level, from - first, count, machine);
-                part.lanes.bounds.push(Bound { axis, low: lane, high: lane + 1, level: None });
-                let Sink::Tree { write, walk, .. } = &mut part.sink else { unreachable!("it is a tree job") };
-                write.offset += stride * i64::from(from * lanes + lane);
-                write.strides[level] = stride * i64::from(lanes);
+        Walk::Inside { level, axis, to, stride, low, high } => {
+            let (lanes, takers, period) = (axis.lanes(machine), to.lanes(machine), period(axis, to, machine));
+            let of_first = |first: u32| {
+                // Words `first`, `first + period`, ... go from one lane to one lane.
+                let from = low.saturating_sub(first).div_ceil(period);
+                let count = high.saturating_sub(first).div_ceil(period).checked_sub(from).filter(|&count| count > 0)?;
+                let word = from * period + first;
+                let mut part = job.every(level, word / lanes - low / lanes, count, period / lanes);
+                let lane = |axis: Axis, lane: u32| Bound { axis, low: lane, high: lane + 1, level: None };
+                part.lanes.bounds.push(lane(axis, word % lanes));
+                let Sink::Tree { write, lanes: taken, walk, .. } = &mut part.sink else {
+                    unreachable!("it is a tree job")
+                };
+                write.offset += stride * i64::from(word / takers);
+                write.strides[level] = stride * i64::from(period / takers);
+                taken.bounds.extend((to != Axis::Local).then(|| lane(to, word % takers)));
                 *walk = None;
                 Some(part)
             };
-            (0..lanes).filter_map(of_lane).collect()
+            (0..period).filter_map(of_first).collect()
         }
         Walk::ToRows { waves, columns: level, words, low, high } => {
             let all = (0..job.loops[waves]).map(|round| {

@@ -18,10 +18,6 @@ use arch::timing::Unit;
 /// Temporaries that a job of the unit can read at once: it has no pad but two to write to.
 const MOST_TEMPORARIES: usize = 2;
 
-fn is_written(job: &Job, storage: usize) -> bool {
-    job.write().is_some_and(|write| write.storage.0 == storage)
-}
-
 /// Whether a job does the same in all PEs, with words that could lie beside the global root.
 fn is_alike(job: &Job, storages: &[Storage]) -> bool {
     let Sink::Pad(write) = &job.sink else { return false };
@@ -51,11 +47,18 @@ fn is_heard(job: &Job) -> bool {
 pub(crate) fn assign(program: &Program) -> Option<Program> {
     let Program { storages, jobs, .. } = program;
     let mut there: Vec<bool> = jobs.iter().map(|job| is_alike(job, storages)).collect();
+    if !there.contains(&true) {
+        return None;
+    }
+    let mut writers: Vec<Vec<usize>> = vec![Vec::new(); storages.len()];
+    for (number, job) in jobs.iter().enumerate() {
+        job.write().into_iter().for_each(|write| writers[write.storage.0].push(number));
+    }
     loop {
         let comes = |number: usize| {
             jobs[number].reads().map(|access| access.storage.0).all(|storage| {
-                let mut writers = jobs.iter().zip(&there).filter(|(job, _)| is_written(job, storage));
-                storages[storage].role == Role::Input || writers.all(|(job, &there)| there || is_heard(job))
+                let mut writers = writers[storage].iter();
+                storages[storage].role == Role::Input || writers.all(|&job| there[job] || is_heard(&jobs[job]))
             })
         };
         let gone: Vec<usize> = (0..jobs.len()).filter(|&number| there[number] && !comes(number)).collect();
@@ -70,19 +73,21 @@ pub(crate) fn assign(program: &Program) -> Option<Program> {
     for (job, _) in jobs.iter_mut().zip(&there).filter(|(_, there)| **there) {
         job.on = Datapath::Scalar;
     }
-    let copies: Vec<Copies> = jobs.iter().map(|job| copies(job, &jobs, storages)).collect();
-    jobs.iter_mut().zip(copies).for_each(|(job, copies)| job.copies = copies);
+    // Who reads what is written.
+    let mut read = vec![Copies { engines: false, scalar: false }; storages.len()];
+    for job in &jobs {
+        for access in job.reads() {
+            let read = &mut read[access.storage.0];
+            read.engines |= job.on == Datapath::Engines;
+            read.scalar |= job.on == Datapath::Scalar;
+        }
+    }
+    for job in &mut jobs {
+        let Some(storage) = job.write().map(|write| write.storage.0) else { continue };
+        let Copies { engines, scalar } = read[storage];
+        job.copies = Copies { engines: engines || storages[storage].role != Role::Temporary || !scalar, scalar };
+    }
     there.contains(&true).then(|| Program { jobs, ..program.clone() })
-}
-
-/// Where the results of a job are read.
-fn copies(job: &Job, jobs: &[Job], storages: &[Storage]) -> Copies {
-    let Some(storage) = job.write().map(|write| write.storage.0) else { return Copies::ENGINES };
-    let read =
-        |on: Datapath| jobs.iter().any(|job| job.on == on && job.reads().any(|access| access.storage.0 == storage));
-    let scalar = read(Datapath::Scalar);
-    let engines = read(Datapath::Engines) || storages[storage].role != Role::Temporary || !scalar;
-    Copies { engines, scalar }
 }
 
 /// Cut the jobs of the unit, and the sums that it waits for, into so many parts: what it sends can then go between the sums.

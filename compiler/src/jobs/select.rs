@@ -62,9 +62,10 @@ impl Context<'_> {
             Turn::Across => return None,
             Turn::Tall => Walk::Along { level, axis: Axis::Column, stride: stride(reshard.dimension) },
             Turn::Spread(axis) => Walk::Along { level, axis, stride: stride(reshard.dimension) },
-            Turn::Inside => Walk::Inside {
+            Turn::Inside | Turn::Lanes(_) => Walk::Inside {
                 level,
                 axis: self.axes[reshard.iterator],
+                to: reshard.turn.one_by_one().unwrap_or(Axis::Local),
                 stride: stride(reshard.dimension),
                 low: range.low as u32,
                 high: range.high as u32,
@@ -157,12 +158,12 @@ impl Context<'_> {
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
-        let of_turn = |turn: Turn| self.reshard.filter(|reshard| reshard.turn == turn).map(|reshard| reshard.iterator);
-        let (to_rows, inside) = (of_turn(Turn::Rows), of_turn(Turn::Inside));
+        let of_turn = |is: &dyn Fn(Turn) -> bool| Some(self.reshard.filter(|reshard| is(reshard.turn))?.iterator);
+        let (to_rows, inside) = (of_turn(&|turn| turn == Turn::Rows), of_turn(&|turn| turn.one_by_one().is_some()));
         // Back on the rows, all columns take a result.
         let pick_column = self.column_loop.filter(|_| to_rows.is_none());
         let mut lanes = Lanes { pick_column, ..Lanes::default() };
-        // What is carried inside the PEs is taken by all lanes.
+        // Which lanes take what leaves one after the other is said by its walk.
         let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i) && inside != Some(i));
         let taken = |i: usize| {
             let bound = self.bound(i)?;
@@ -193,8 +194,8 @@ impl Context<'_> {
         // Copies of the same value beside each other: only the first counts.
         let over_all = summed(Axis::Grid) || summed(Axis::Tall);
         // What is carried comes from one lane after the other.
-        let carried = self.reshard.filter(|reshard| reshard.turn == Turn::Inside);
-        let from = |axis| carried.is_some_and(|reshard| self.axes[reshard.iterator] == axis);
+        let carried = self.reshard.filter(|reshard| reshard.turn.one_by_one().is_some());
+        let from = |axis| carried.is_some_and(|reshard| [axis, Axis::Grid].contains(&self.axes[reshard.iterator]));
         if self.column_loop.is_none() && !summed(Axis::Column) && !over_all && !from(Axis::Column) {
             lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
         }

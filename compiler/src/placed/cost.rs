@@ -39,6 +39,7 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
         }
         // One after the other, over the bus that reaches all who need it.
         Some(Turn::Across) => return Route::Tree { unit: Unit::Across, by_column: false },
+        Some(Turn::Lanes(_)) => return Route::Tree { unit: Unit::Global, by_column: false },
         Some(Turn::Inside) => {
             let from = reshard.map(|reshard| axes[reshard.iterator]);
             let columns_free = axes.contains(&Axis::Column);
@@ -138,7 +139,7 @@ impl Cost {
             beats = beats / local_count(range, Axis::Tall, machine) * local_count(range, Axis::Row, machine);
             *by_column = false;
         }
-        if let Some(Reshard { iterator, turn: Turn::Inside, .. }) = reshard {
+        if let Some(Reshard { iterator, turn: Turn::Inside | Turn::Lanes(_), .. }) = reshard {
             let range = &operation.iterators[iterator];
             beats = beats / local_count(range, axes[iterator], machine).max(1) * range.extent();
         }

@@ -435,20 +435,20 @@ pub(crate) fn has_many_classes(program: &fixed::Program) -> bool {
 }
 
 /// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
-/// always works if it fits, is among them, unless the program has `many_classes`: then each index is placed by itself ([`layouts`]).
+/// always works if it fits, is among them, unless there are `prices` of words: then each index is placed by itself ([`layouts`]).
 pub(crate) fn place(
     program: &fixed::Program,
     machine: &Machine,
     unit: bool,
     without: Without,
-    many_classes: bool,
+    prices: Option<&[u64]>,
 ) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes = axes(machine);
     let parts = parts(program, &classes, &[]);
     let conversions = [Means::Reshards, Means::Returns, Means::Columns].into_iter().all(|means| without.uses(means));
-    if conversions && many_classes {
-        return layouts::placements(program, machine, &axes, without, layouts::PRICES);
+    if let Some(prices) = prices.filter(|_| conversions) {
+        return layouts::placements(program, machine, &axes, without, prices);
     }
     let mut resharded = Vec::new();
     for (change, along, means) in

@@ -24,6 +24,10 @@
 //!     column 0: row n has k = n, R + n, ...     column after column ─▶ row trees ─▶ buses of the columns ─▶ all PEs of column n     (across)
 //!
 //! Where a grid has buses of the columns, results of the rows go to the columns, those of all rows at once.
+//!
+//!     t.copy[i] = t[i]                 i on the rows, t.copy[i] on the columns, without such buses
+//!
+//!     row 0 to column 0, row 1 to column 1, ...     one word after the other ─▶ global tree ─▶ bus ─▶ all PEs of the column     (lanes)
 
 use super::axis::Axis;
 use crate::fixed::{Finish, Kind, Operation, Program, Role};
@@ -42,6 +46,28 @@ pub(crate) enum Turn {
     Inside,
     /// From the rows to the columns, all rows at once.
     Across,
+    /// From lanes to lanes of this axis, one word after the other over the bus that reaches all PEs.
+    Lanes(Axis),
+}
+
+impl Turn {
+    /// Where the words of a copy go that leave one lane after the other, if they do.
+    pub(crate) fn one_by_one(self) -> Option<Axis> {
+        match self {
+            Turn::Inside => Some(Axis::Local),
+            Turn::Lanes(to) => Some(to),
+            _ => None,
+        }
+    }
+}
+
+/// Jobs that a copy from lanes to lanes may be, one for each lane that sends and each that takes its words.
+const MOST_LANES: u32 = 64;
+
+/// The words that go from one lane to one lane lie so far apart.
+pub(crate) fn period(from: Axis, to: Axis, machine: &Machine) -> u32 {
+    let (senders, takers) = (from.lanes(machine), to.lanes(machine));
+    (1..=takers).map(|rounds| rounds * senders).find(|words| words.is_multiple_of(takers)).unwrap_or(senders)
 }
 
 /// A dimension of an operation's result that does not lie where its iterator does.
@@ -90,6 +116,13 @@ impl Reshard {
                 (Axis::Tall, Axis::Row) => Turn::Rows,
                 (Axis::Local, axis) => Turn::Spread(axis),
                 (Axis::Row | Axis::Column, Axis::Local) => Turn::Inside,
+                (from @ (Axis::Row | Axis::Column | Axis::Grid), to) if to != Axis::Tall => {
+                    let jobs = i64::from(period(from, to, machine)).min(operation.iterators[iterator].high);
+                    if jobs > i64::from(MOST_LANES) {
+                        return Err(Impossible);
+                    }
+                    Turn::Lanes(to)
+                }
                 _ => return Err(Impossible),
             };
             if found.replace(Reshard { dimension, iterator, turn, across: None }).is_some() {
@@ -110,7 +143,7 @@ impl Reshard {
             i >= operation.free
                 && match reshard.turn {
                     Turn::Tall | Turn::Across => axes[i] == Axis::Column,
-                    Turn::Rows | Turn::Inside => false,
+                    Turn::Rows | Turn::Inside | Turn::Lanes(_) => false,
                     Turn::Spread(_) => true,
                 }
         };
@@ -134,7 +167,7 @@ impl Reshard {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
             Turn::Spread(_) => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
-            Turn::Inside => !starts && operation.free == operation.iterators.len(),
+            Turn::Inside | Turn::Lanes(_) => !starts && operation.free == operation.iterators.len(),
             Turn::Across => !starts,
         };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }

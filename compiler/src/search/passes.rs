@@ -15,7 +15,7 @@ use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::means::Without;
 use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
-use crate::placed::{self, blocks, constants, doubles, firsts, pieces, place, slices, tile, windows, write_back};
+use crate::placed::{self, blocks, constants, doubles, firsts, layouts, pieces, place, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -180,7 +180,8 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
 
 /// With the placement that is estimated to take least, by classes of indices or each index by itself.
 fn fastest(program: &placed::Program, machine: &Machine, layouts: bool) -> placed::Program {
-    let first = place::place(&program.fixed, machine, false, Without::NOTHING, layouts).into_iter().find(|p| !p.beside);
+    let prices = layouts.then_some(layouts::PRICES);
+    let first = place::place(&program.fixed, machine, false, Without::NOTHING, prices).into_iter().find(|p| !p.beside);
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 

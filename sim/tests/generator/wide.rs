@@ -269,7 +269,8 @@ impl Builder<'_> {
         let mut body = Body::default();
         let depth = 1 + self.below(3);
         let mut root = self.value(&mut body, &mut scope, depth);
-        if self.program.tensors[out.0].element == INTEGER {
+        let integer = self.program.tensors[out.0].element == INTEGER;
+        if integer {
             root = body.push(Node::Cast(INTEGER, root));
         }
         if !whole && self.below(3) == 2 {
@@ -284,13 +285,13 @@ impl Builder<'_> {
         }
         let mut guards = scope.guards;
         let start = match self.below(4) {
-            2 if summed => Start::Fill([0.5, -1.0][self.below(2)]),
+            2 if summed => Start::Fill(if integer { 2.0 } else { [0.5, -1.0][self.below(2)] }),
             3 if summed && !whole => Start::Element { tensor: out, index: out_index.clone() },
             _ => Start::Identity,
         };
         if whole && !guards.is_empty() {
             // Guards leave elements out: the values come first, and what is left is the second Nest's.
-            self.push(out, &iterators[..free], free, out_index.clone(), Vec::new(), constant(0.75));
+            self.push(out, &iterators[..free], free, out_index.clone(), Vec::new(), constant(if integer { 3.0 } else { 0.75 }));
         }
         guards.truncate(6);
         self.push(out, &iterators, free, out_index, guards, body.rooted(root));

@@ -43,9 +43,16 @@ pub fn expand_gathers(program: &Program) -> Program {
 
 /// The element of a tensor at computed indices as an element at affine ones.
 fn read(draft: &mut Draft, nest: &Nest, mut tensor: TensorId, mut index: Vec<Expr>) -> Expr {
-    for (dimension, index) in index.iter_mut().enumerate().filter(|(_, index)| affine(index).is_none()) {
+    for (dimension, index) in index.iter_mut().enumerate() {
         let extent = i64::from(draft.program.tensors[tensor.0].shape[dimension]);
-        if let Some((form, places)) = of_one_form(index, &nest.iterators, extent)
+        if stays_inside(index, nest, extent) {
+            continue;
+        }
+        if let Some(form) = affine(index)
+            && let Some(place) = form.as_constant()
+        {
+            *index = Expr::Constant(place.clamp(0, extent - 1) as f64);
+        } else if let Some((form, places)) = of_one_form(index, &nest.iterators, extent)
             && let runs = runs(&places)
             && runs.len() <= PIECES
         {
@@ -53,11 +60,23 @@ fn read(draft: &mut Draft, nest: &Nest, mut tensor: TensorId, mut index: Vec<Exp
             *index = form;
         }
     }
-    let forms: Option<Vec<Affine>> = index.iter().map(affine).collect();
+    let extents = draft.program.tensors[tensor.0].shape.clone();
+    let inside = |(index, &extent): (&Expr, &u32)| {
+        affine(index).filter(|_| stays_inside(index, nest, i64::from(extent)))
+    };
+    let forms: Option<Vec<Affine>> = index.iter().zip(&extents).map(inside).collect();
     match forms {
         Some(forms) => Expr::Read(tensor, forms),
         None => compared(draft, nest, tensor, &index),
     }
+}
+
+/// Whether an index is an affine form that needs no bounds of its own.
+fn stays_inside(index: &Expr, nest: &Nest, extent: i64) -> bool {
+    affine(index).is_some_and(|form| {
+        let (low, high) = form.range(&nest.iterators);
+        !nest.guards.is_empty() || low >= 0 && high < extent
+    })
 }
 
 /// An index as a function of one affine form without offset: the form, counted from its smallest value, and the index at each of its

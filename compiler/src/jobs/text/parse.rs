@@ -221,26 +221,27 @@ impl Reader {
         Ok(Sink::Tree { unit, shift, function, write, lanes, walk })
     }
 
+    /// An axis that has lanes.
+    fn axis(&mut self) -> Result<Axis, Diagnostic> {
+        let of = |axis: &Axis| *axis != Axis::Local;
+        let axis = Axis::EVERY.into_iter().filter(of).find(|axis| self.cursor.take(&axis.to_string()));
+        axis.ok_or_else(|| self.cursor.expected("an axis"))
+    }
+
     fn walk(&mut self, loops: usize) -> Result<Walk, Diagnostic> {
         if self.cursor.take("along") {
             let level = numbered(&mut self.cursor, 'k', loops)?;
-            let of = |axis: &Axis| *axis != Axis::Local;
-            let axis = Axis::EVERY.into_iter().filter(of).find(|axis| self.cursor.take(&axis.to_string()));
-            let Some(axis) = axis else { return Err(self.cursor.expected("an axis")) };
+            let axis = self.axis()?;
             self.cursor.expect("step")?;
             return Ok(Walk::Along { level, axis, stride: self.cursor.integer()? });
         }
         if self.cursor.take("inside") {
             let level = numbered(&mut self.cursor, 'k', loops)?;
-            let axis = if self.cursor.take("row") {
-                Axis::Row
-            } else {
-                self.cursor.expect("column")?;
-                Axis::Column
-            };
+            let axis = self.axis()?;
             let (low, high) = self.range()?;
+            let to = if self.cursor.take("to") { self.axis()? } else { Axis::Local };
             self.cursor.expect("step")?;
-            return Ok(Walk::Inside { level, axis, stride: self.cursor.integer()?, low, high });
+            return Ok(Walk::Inside { level, axis, to, stride: self.cursor.integer()?, low, high });
         }
         self.cursor.expect("rows")?;
         let waves = numbered(&mut self.cursor, 'k', loops)?;

@@ -119,8 +119,11 @@ fn walk(walk: &Walk) -> String {
         Walk::ToRows { waves, columns, words, low, high } => {
             format!("  walk rows k{waves} columns k{columns} words {words} lanes {low}..{high}")
         }
-        Walk::Inside { level, axis, stride, low, high } => {
+        Walk::Inside { level, axis, to: Axis::Local, stride, low, high } => {
             format!("  walk inside k{level} {axis} {low}..{high} step {stride}")
+        }
+        Walk::Inside { level, axis, to, stride, low, high } => {
+            format!("  walk inside k{level} {axis} {low}..{high} to {to} step {stride}")
         }
     }
 }
