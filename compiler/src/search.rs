@@ -441,7 +441,9 @@ fn search_among(
                     if prices.is_some() { 8 * cycles > 9 * best.cycles } else { cycles > reach * best.cycles }
                 });
                 let enough = match choice {
-                    Choice::Best => scheduled == if prices.is_some() { SCHEDULED_LAYOUTS } else { SCHEDULED_PLACEMENTS },
+                    Choice::Best => {
+                        scheduled == if prices.is_some() { SCHEDULED_LAYOUTS } else { SCHEDULED_PLACEMENTS }
+                    }
                     Choice::Spread { .. } => scheduled == 1,
                 };
                 if enough || far {
@@ -459,6 +461,10 @@ fn search_among(
                     continue;
                 }
                 let built = match build(&placed, limits, choice, unit) {
+                    Err(refusal @ Refusal::DoesNotFit { .. }) => {
+                        tried.refused.get_or_insert(refusal);
+                        Err(NEVER)
+                    }
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
                     Ok(Ok(built)) if number > 0 && built.loads(machine, limits.without) > most_loads => Err(NEVER),

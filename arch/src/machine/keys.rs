@@ -164,7 +164,7 @@ machine_keys! {
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
     pad_register: bool = Rule::any(false).by_default("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.
-    program_depth: u32 = Rule::depth(64, 4..=16384).by_default("as needed");
+    program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
         .by_default("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");

@@ -9,6 +9,7 @@ use super::plan::{Beginning, Plan, Step, constants};
 use super::value::{Arithmetic, Value};
 use crate::canonical::Reduction;
 use crate::tensor::{Binary, Descent, Program, Role, Start, Tensor, TensorId};
+use std::collections::BTreeSet;
 
 /// Elements of a parameter that is looked at for roundings.
 const LARGEST_TABLE: usize = 4096;
@@ -46,6 +47,8 @@ pub(super) struct Run<'a> {
     /// Elements that are wanted; empty: all are.
     wanted: &'a [Vec<bool>],
     elements: Vec<Elements>,
+    /// Tensor and place of the elements that were given a value that is not defined; others have none because nothing wrote them.
+    undefined: BTreeSet<(usize, usize)>,
 }
 
 impl<'a> Run<'a> {
@@ -64,7 +67,8 @@ impl<'a> Run<'a> {
             given(tensor, samples as usize, draw, arithmetic)
         });
         let elements = elements.collect();
-        let mut run = Run { program, side, depends, constant: constants(program), wanted, elements };
+        let mut run =
+            Run { program, side, depends, constant: constants(program), wanted, elements, undefined: BTreeSet::new() };
         for nest in &program.nests {
             let plan = Plan::of(program, nest, &run.constant, arithmetic);
             if program.tensors[nest.out.0].role == Role::Mean && run.samples() > 1 {
@@ -106,6 +110,11 @@ impl<'a> Run<'a> {
             {
                 let place = self.place(plan.out, sample, element);
                 self.elements[plan.out][place] = total;
+                if total.is_none() {
+                    self.undefined.insert((plan.out, place));
+                } else {
+                    self.undefined.remove(&(plan.out, place));
+                }
             }
             if !advance(&mut point[..plan.free], &plan.iterators) {
                 return Ok(());
@@ -235,8 +244,10 @@ impl<'a> Run<'a> {
         let tensors = &self.program.tensors;
         let names = self.program.names.iter().map(|(name, tensor)| (name.clone(), self.elements[tensor.0].clone()));
         let updates = self.program.updates.iter().map(|update| {
-            let next = self.elements[update.next.0].iter().zip(&self.elements[update.state.0]);
-            (tensors[update.state.0].name.clone(), next.map(|(next, state)| next.or(*state)).collect())
+            let next = self.elements[update.next.0].iter().zip(&self.elements[update.state.0]).enumerate();
+            let kept = |element, state| if self.undefined.contains(&(update.next.0, element)) { None } else { state };
+            let next = next.map(|(element, (next, state))| next.or(kept(element, *state))).collect();
+            (tensors[update.state.0].name.clone(), next)
         });
         let mut states: Vec<(String, Elements)> = updates.collect();
         for descent in &self.program.descents {
@@ -244,11 +255,11 @@ impl<'a> Run<'a> {
             let state = &self.elements[descent.state.0];
             let next = (0..state.len()).map(|element| {
                 let weight = state[element]?;
-                // Without a gradient a weight keeps its value.
-                Some(
-                    self.gradient(descent, element, arithmetic)
-                        .map_or(weight, |gradient| weight.minus(rate.times(gradient))),
-                )
+                match self.gradient(descent, element, arithmetic) {
+                    Some(gradient) => Some(weight.minus(rate.times(gradient))),
+                    // Without a gradient a weight keeps its value.
+                    None => (!self.undefined.iter().any(|&(tensor, _)| tensor == descent.gradient.0)).then_some(weight),
+                }
             });
             states.push((tensors[descent.state.0].name.clone(), next.collect()));
         }

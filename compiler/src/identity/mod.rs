@@ -260,8 +260,14 @@ impl<'a> Comparison<'a> {
             let [wanted_before, wanted_after] = &comparison.wanted;
             // An input was no index.
             let before = Run::of(comparison.before, wanted_before, draw, arithmetic).map_err(|Outside| None)?;
+            let mut after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
+            let found = comparison.results(&before, &after);
+            if !matches!(&found, Err(difference) if difference.values.1.is_none()) {
+                return found.map_err(Some);
+            }
+            // It computes what its source does not take.
             arithmetic.finite = true;
-            let after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
+            after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
             comparison.results(&before, &after).map_err(Some)
         })
     }

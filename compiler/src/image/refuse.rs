@@ -120,16 +120,27 @@ pub(crate) fn longest(image: &Image) -> usize {
     lengths(image).into_iter().map(|(_, length)| length).max().unwrap_or(0)
 }
 
+/// Entries of the largest program memory: as many as the address map of the control port has.
+const MOST_INSTRUCTIONS: usize = 2048;
+
+/// The error that a stream has more instructions than its memory has room for.
+pub(crate) fn too_long(name: &str, instructions: usize, depth: u32) -> Refusal {
+    let message = format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
+    let wanted = instructions.next_power_of_two();
+    let help = if wanted <= MOST_INSTRUCTIONS {
+        format!("program_depth = {wanted} would do")
+    } else {
+        format!("no program memory has more than {MOST_INSTRUCTIONS}; another shape of the grid may take fewer")
+    };
+    Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(help), Words::default())
+}
+
 /// Instructions must fit program memories and fields, tables their memory.
 pub(crate) fn check_programs(image: &Image) -> Result<(), Refusal> {
     let depth = image.machine.program_depth();
     for (name, instructions) in lengths(image) {
         if instructions > depth as usize {
-            let message =
-                format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
-            let help = format!("program_depth = {} would do", instructions.next_power_of_two());
-            let diagnostic = Diagnostic::global(Code::Backend, message).with_help(help);
-            return Err(Refusal::too_large(diagnostic, Words::default()));
+            return Err(too_long(name, instructions, depth));
         }
     }
     let entries: usize = image.tables.iter().map(|t| t.entries.len()).sum();

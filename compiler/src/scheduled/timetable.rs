@@ -4,7 +4,7 @@
 
 mod boundary;
 
-use super::trace::{Pace, Touch, Trace, behind};
+use super::trace::{Pace, Touch, Trace, behind, behind_or};
 use crate::fixed::Role;
 use crate::jobs::job::{Access, Copies, Datapath, Job, Sink};
 use crate::jobs::{Storage, StorageId};
@@ -267,14 +267,18 @@ impl<'a> Timetable<'a> {
     /// The first cycle in which a job may start as far as its words are concerned: each has been written when it is read, and
     /// lands after what was written there before, and after the reads of that.
     pub(crate) fn words_ready(&self, words: &Footprint) -> u64 {
-        let reads = words.read.iter().filter_map(|(site, read)| behind(&self.readable[site.number()], read));
-        let lands = words.written.iter().filter_map(|write| {
-            let before = behind(&self.readable[write.site.number()], &write.first).map(|cycles| cycles + 1);
-            let foreign = (!write.own).then(|| behind(&self.done[write.site.number()], &write.first)).flatten();
+        let mut ready = 0;
+        for (site, read) in &words.read {
+            ready = behind_or(&self.readable[site.number()], read, ready);
+        }
+        for Written { site, own, first, .. } in &words.written {
             // A word lands the cycle before it can be read, and not in the cycle of a read.
-            before.max(foreign.map(|cycles| cycles + 2))
-        });
-        reads.chain(lands).max().unwrap_or(0).max(0) as u64
+            ready = behind_or(&self.readable[site.number()], first, ready - 1) + 1;
+            if !own {
+                ready = behind_or(&self.done[site.number()], first, ready - 2) + 2;
+            }
+        }
+        ready as u64
     }
 
     /// The first cycle, from this one on, in which the root and move streams can take the results of a job.

@@ -119,14 +119,39 @@ impl Trace {
 
     /// The largest difference, over the words that are in both, of the cycles in which they are touched: `self` minus `other`.
     pub(crate) fn behind(&self, other: &Trace) -> Option<i64> {
+        let shift = other.base - self.base;
+        if shift > span(&self.dimensions) || shift + span(&other.dimensions) < 0 {
+            return None;
+        }
         let turned: Vec<Dimension> = other.dimensions.iter().map(|d| Dimension { slope: -d.slope, ..*d }).collect();
-        meet(other.base - self.base, &self.dimensions, &turned).map(|largest| largest + self.time - other.time)
+        meet(shift, &self.dimensions, &turned).map(|largest| largest + self.time - other.time)
     }
 }
 
 /// The largest difference over several boxes on both sides.
 pub(crate) fn behind(these: &[Trace], those: &[Trace]) -> Option<i64> {
     these.iter().flat_map(|this| those.iter().filter_map(|that| this.behind(that))).max()
+}
+
+/// The larger of `least` and the largest difference. What has been scheduled last, which decides, is last of `these`: with it most
+/// of the others need no more than a look at their times.
+pub(crate) fn behind_or(these: &[Trace], those: &[Trace], mut least: i64) -> i64 {
+    let first: Vec<i64> = those.iter().map(|that| that.time + ends(&that.dimensions).0).collect();
+    for this in these.iter().rev() {
+        let last = this.time + ends(&this.dimensions).1;
+        for (that, &first) in those.iter().zip(&first) {
+            if last - first > least {
+                least = this.behind(that).map_or(least, |cycles| cycles.max(least));
+            }
+        }
+    }
+    least
+}
+
+/// The earliest and the latest cycle of a box, from its time.
+fn ends(dimensions: &[Dimension]) -> (i64, i64) {
+    let way = |d: &Dimension| d.slope * (d.count - 1);
+    (dimensions.iter().map(|d| way(d).min(0)).sum(), dimensions.iter().map(|d| way(d).max(0)).sum())
 }
 
 fn span(dimensions: &[Dimension]) -> i64 {

@@ -161,6 +161,11 @@ pub(crate) fn build(
 ) -> Result<Result<Built, Words>, Refusal> {
     let machine = limits.machine;
     let without_unit = jobs(placed, machine)?;
+    // Schedules of programs that no memory holds would take minutes, and not run.
+    let instructions = without_unit.jobs.len();
+    if !only && instructions > machine.program_depth() as usize {
+        return Err(refuse::too_long("alu", instructions, machine.program_depth()));
+    }
     let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
     let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine, limits.without));
     let streams = costs.fold(cost::Cost::default(), cost::Cost::plus);

@@ -6,6 +6,7 @@ use super::{Choice, Found, divided, search};
 use crate::fixed::{Numbers, Program};
 use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_squares};
 use crate::means::Without;
+use crate::placed::tile;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
 use arch::timing::Unit;
@@ -89,7 +90,10 @@ fn compile_within(
         ..spec.clone()
     };
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
-    for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
+    let depths = gradient_depths(spec, &machine(largest.clone())?);
+    // Only sums of a batch wait there.
+    let depths = if tile::batch(program).is_some() { &depths[..] } else { &depths[..1] };
+    for &gradient_depth in depths {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
         let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), without };
         match finds(limits) {

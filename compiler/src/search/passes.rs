@@ -15,7 +15,9 @@ use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::means::Without;
 use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
-use crate::placed::{self, blocks, constants, doubles, firsts, layouts, pieces, place, slices, tile, windows, write_back};
+use crate::placed::{
+    self, blocks, constants, doubles, firsts, layouts, pieces, place, slices, tile, windows, write_back,
+};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;

@@ -291,7 +291,14 @@ impl Builder<'_> {
         };
         if whole && !guards.is_empty() {
             // Guards leave elements out: the values come first, and what is left is the second Nest's.
-            self.push(out, &iterators[..free], free, out_index.clone(), Vec::new(), constant(if integer { 3.0 } else { 0.75 }));
+            self.push(
+                out,
+                &iterators[..free],
+                free,
+                out_index.clone(),
+                Vec::new(),
+                constant(if integer { 3.0 } else { 0.75 }),
+            );
         }
         guards.truncate(6);
         self.push(out, &iterators, free, out_index, guards, body.rooted(root));

@@ -61,9 +61,8 @@ fn read(draft: &mut Draft, nest: &Nest, mut tensor: TensorId, mut index: Vec<Exp
         }
     }
     let extents = draft.program.tensors[tensor.0].shape.clone();
-    let inside = |(index, &extent): (&Expr, &u32)| {
-        affine(index).filter(|_| stays_inside(index, nest, i64::from(extent)))
-    };
+    let inside =
+        |(index, &extent): (&Expr, &u32)| affine(index).filter(|_| stays_inside(index, nest, i64::from(extent)));
     let forms: Option<Vec<Affine>> = index.iter().zip(&extents).map(inside).collect();
     match forms {
         Some(forms) => Expr::Read(tensor, forms),
