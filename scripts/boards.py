@@ -1,11 +1,11 @@
-"""Write docs/boards.md from the results that scripts/boards left in out/boards; rows without one stay."""
+"""Write docs/tables/boards.txt from the results that scripts/boards left in out/boards; rows without one stay."""
 
 import json
 import re
 import statistics
 from pathlib import Path
 
-PAGE = Path("docs/boards.md")
+PAGE = Path("docs/tables/boards.txt")
 # The table is between these lines; all other text is written by hand.
 BEGIN = "<!-- scripts/boards -->\n"
 END = "<!-- end of what scripts/boards writes -->\n"

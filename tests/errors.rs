@@ -89,13 +89,15 @@ fn section(code: Code) -> String {
         Some(extension) if extension == "onnx" => workbench::imported::Imported::read(&path).unwrap().1.text,
         _ => fs::read_to_string(&path).unwrap(),
     };
+    // `check FILE` goes without saying.
+    let command = if arguments == ["check", file] { file.to_owned() } else { format!("tabla-gen {}", arguments.join(" ")) };
     let mut section = String::new();
     let _ = write!(
         section,
-        "\n## {code}\n\n{}\n\n```text\n{}\n```\n\n`tabla-gen {}`: {}\n\nRemedy: {}\n",
+        "\n## {code}\n\n{}\n\n```text\n{}\n```\n\n`{}`: {}\n\nRemedy: {}\n",
         code.meaning(),
         text.trim_end(),
-        arguments.join(" "),
+        command,
         said(code, &ran.stderr),
         code.remedy(),
     );
