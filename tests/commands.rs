@@ -292,7 +292,10 @@ fn the_accuracy_page_is_fresh() {
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
     assert_eq!(lines.len(), 6, "a head, golden, and two widths\n{table}");
     for line in lines {
-        assert!(section.lines().any(|known| known == line), "run scripts/accuracy: docs/tables/accuracy.txt lacks\n{line}");
+        assert!(
+            section.lines().any(|known| known == line),
+            "run scripts/accuracy: docs/tables/accuracy.txt lacks\n{line}"
+        );
     }
 }
 

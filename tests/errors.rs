@@ -56,7 +56,8 @@ fn example(code: Code) -> PathBuf {
 fn said(code: Code, stderr: &str) -> String {
     let mark = format!("[{code}]");
     let mut lines = stderr.lines().skip_while(|line| !line.contains(&mark));
-    let (_, message) = lines.next().and_then(|line| line.split_once(": ")).expect("a diagnostic begins with its message");
+    let (_, message) =
+        lines.next().and_then(|line| line.split_once(": ")).expect("a diagnostic begins with its message");
     let mut said = message.to_owned();
     for line in lines.take_while(|line| !line.starts_with('[')) {
         if let Some((_, place)) = line.split_once("╭─[ ") {
@@ -90,7 +91,8 @@ fn section(code: Code) -> String {
         _ => fs::read_to_string(&path).unwrap(),
     };
     // `check FILE` goes without saying.
-    let command = if arguments == ["check", file] { file.to_owned() } else { format!("tabla-gen {}", arguments.join(" ")) };
+    let command =
+        if arguments == ["check", file] { file.to_owned() } else { format!("tabla-gen {}", arguments.join(" ")) };
     let mut section = String::new();
     let _ = write!(
         section,
