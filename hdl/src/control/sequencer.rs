@@ -34,7 +34,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let (tiles, exchanges) = (widths.gradients, widths.exchanges);
     let (scalars, alone) = (widths.scalars, widths.alone());
     let of_unit = |name: &str| alone.beat(name);
-    let crossings = widths.crossings;
+    let column_buses = widths.column_buses;
     let control_write: In;
     let control_address: In<ADDRESS_BITS>;
     let control_data: In<CHUNK_BITS>;
@@ -68,7 +68,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let scalar_sends: [Out; scalars];
     let (scalar_moves, scalar_loads): [Out<ForScalar>; scalars] = beat;
     /// One if the columns have buses.
-    let column_moves: [Out<ForColumns>; crossings] = beat;
+    let column_moves: [Out<ForColumns>; column_buses] = beat;
     let parts = AddressParts(widths);
     let registers = ControlRegisters(clock, reset = reset, machine, widths);
     let halting = HaltControl(clock, reset = reset);
@@ -114,7 +114,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let scalar_next: [Stage<AluBeat>; scalars] = of_unit;
     let scalar_sends_next: [Flag; scalars];
     let (scalar_moves_next, scalar_loads_next): [Stage<ForScalar>; scalars] = beat;
-    let column_moves_next: [Stage<ForColumns>; crossings] = beat;
+    let column_moves_next: [Stage<ForColumns>; column_buses] = beat;
 
     // Control port, registers and run.
     parts.address = control_address;
