@@ -280,7 +280,7 @@ impl Project {
             reading,
             trained: None,
             resident_asked,
-            there,
+            target_grid,
             divided: None,
             without: Without::NOTHING,
         })
@@ -348,12 +348,12 @@ impl Project {
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators
-    /// of a grid that is there: those were fitted to programs with these binary points.
+    /// of an existing grid: those were fitted to programs with these binary points.
     fn spec_of_numbers(&self) -> MachineSpec {
         MachineSpec { accumulator: self.config.spec.accumulator, ..self.spec() }
     }
 
-    /// Make programs for a grid that is there. What the configuration says about the grid has to be true of it.
+    /// Make programs for an existing grid, which the configuration must describe.
     ///
     /// # Errors
     /// It is another grid.
