@@ -334,7 +334,7 @@ impl Project {
             if let Some(comparison) = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees()) {
                 let (name, first) = (outcome.last().name, comparison.first.as_deref().unwrap_or(""));
                 return Err(Failure::Mismatch(format!(
-                    "{name} differs from what stands above it in the ladder: {first}"
+                    "{name} differs from the engine above it: {first}"
                 )));
             }
             Ok((training, outcome))

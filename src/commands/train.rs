@@ -224,6 +224,6 @@ fn mismatch(engine: &str, comparison: &Comparison) -> String {
     let first = comparison.first.as_deref().unwrap_or("");
     let Comparison { words, differing, cycle_counts_differing, .. } = comparison;
     format!(
-        "{engine} differs from what stands above it in the ladder: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
+        "{engine} differs from the engine above it: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
     )
 }
