@@ -92,7 +92,7 @@ pub(crate) fn AluStream(widths: &Widths) {
     let beat: Out<AluBeat> = |name| widths.beat(name);
     let mask_beat: Out<MaskBeat> = |name| widths.beat(name);
     let tile_beat: [Out<TileBeat>; tiles] = |_| widths.gradient;
-    /// The beat sends a sum. One if there is a way for sums.
+    /// The beat sends a sum. Present if the grid exports partial sums.
     let leaves: [Out; exchanges];
     #[clocked]
     let microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>, TileFields<Out>> = ProgramMemory::new(
