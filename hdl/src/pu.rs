@@ -106,7 +106,7 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let alu_mask: In<columns>;
     /// One if there are gradient pads.
     let tiles: [In<TileBeat>; tiles] = parked;
-    /// Whether the beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    /// Whether the beat sends a sum, and a part of one that comes back. Present if the grid exports partial sums.
     let leaves: [In; exchanges];
     let parts: [In<PartBeat>; exchanges] = parked;
     let moves: In<MoveBeat> = |_| widths.temporary;

@@ -50,7 +50,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let alu_mask: Out<MaskBeat> = beat;
     /// One if there are gradient pads.
     let tiles: [Out<TileBeat>; tiles] = parked;
-    /// Whether the alu beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    /// Whether the alu beat sends a sum, and a part of one that comes back. Present if the grid exports partial sums.
     let leaves: [Out; exchanges];
     let sum_parts: [Out<PartBeat>; exchanges] = parked;
     let moves: Out<MoveBeat> = moves;
