@@ -1,34 +1,14 @@
-"""Write docs/boards.md from the results that scripts/boards left in out/boards; rows without one stay."""
+"""Write docs/tables/boards.txt from the results that scripts/boards left in out/boards; rows without one stay."""
 
 import json
 import re
 import statistics
 from pathlib import Path
 
-PAGE = Path("docs/boards.md")
-SYSTEM = Path("docs/system.md")
-HEAD = """# Boards
-
-## What a user gets
-
-Trainings end to end on simulated boards: program, samples and weights over the link, the sample store, 20 epochs. These are rows of [system.md](system.md), which says
-how they were measured, and has more of them, beside one core of a computer.
-
-"""
-PLACES = """
-## Place and route
-
-What becomes of the configurations in `configs/` on their boards, by nextpnr's own figures: logistic regression as they stand there, and the digits network
-(`programs/backpropagation.t`, 64-128-10) with memories that follow from it. `tabla-gen synth` alone where no open place and route
-exists. One seed of place and route is luck, so five are tried: a goal is met by their median, and `tabla-gen bitstream` takes the first
-seed that meets the clock asked for. A row that says *does not fit* is a refusal of the tool, with exit code 4. `scripts/boards` writes all this; the tools are
-pinned in `scripts/tools.txt`, and the seeds are fixed, so the figures repeat.
-
-"""
-# What people have written below stays.
+PAGE = Path("docs/tables/boards.txt")
+# The table is between these lines; all other text is written by hand.
+BEGIN = "<!-- scripts/boards -->\n"
 END = "<!-- end of what scripts/boards writes -->\n"
-# Of a row of docs/system.md: what stands here.
-SHOWN = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"]
 COLUMNS = [
     "configuration",
     "program",
@@ -127,19 +107,9 @@ def table(columns, rows):
     return "\n".join(lines + [f"| {' | '.join(fields)} |" for fields in rows]) + "\n"
 
 
-def end_to_end():
-    """Board by board, the rows of 20 epochs of docs/system.md."""
-    page = SYSTEM.read_text().partition("<!-- boards -->\n")[2].partition("<!-- end boards -->")[0]
-    fields = [[field.strip() for field in line.strip("|").split("|")] for line in page.splitlines()]
-    rows = [dict(zip(fields[0], row)) for row in fields[2:]]
-    rows = [row for row in rows if row["epochs"] == "20"]
-    boards = list(dict.fromkeys(row["board"] for row in rows))
-    rows.sort(key=lambda row: boards.index(row["board"]))
-    return table(SHOWN, ([row[column] for column in SHOWN] for row in rows))
-
-
 def main():
-    places, end, below = PAGE.read_text().partition(END)
+    above, begin, rest = PAGE.read_text().partition(BEGIN)
+    places, end, below = rest.partition(END)
     rows = {}
     for line in places.splitlines():
         fields = [field.strip() for field in line.strip("|").split("|")]
@@ -158,7 +128,7 @@ def main():
             failed = [*key, "-", f"{what}: {message}", goal(key, None)]
             rows[key] = failed + ["-"] * (len(COLUMNS) - len(failed))
     placed = table(COLUMNS, (fields for _, fields in sorted(rows.items())))
-    PAGE.write_text(HEAD + end_to_end() + PLACES + placed + END + below)
+    PAGE.write_text(above + begin + placed + end + below)
 
 
 main()

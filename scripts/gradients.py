@@ -285,10 +285,9 @@ def random_programs(tool, report, number):
 
 HEAD = """# Gradients beside PyTorch's
 
-Gradients of the golden engine beside those of PyTorch {version}, which shares nothing with this project: those that the programs in `programs/` were
-written with, derived ones of the same programs (`minimize`), and of random programs in TABLA (matrix products, products, functions, comparisons). What
-is minimised is compared, too. An error is a part of the largest
-element of its tensor, or absolute where that is smaller than 1; {most:g} would be too much. Written by `scripts/gradients`.
+Gradients of the golden engine beside those of PyTorch {version}: written ones of `programs/`, derived ones of the same programs (`minimize`), and random
+programs. An error is relative to the largest element of its tensor, or absolute where that is below 1; {most:g} would be too much. Written by
+`scripts/gradients`.
 
 | program | samples | numbers | largest error |
 |---|---|---|---|

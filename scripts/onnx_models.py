@@ -1,4 +1,4 @@
-"""The table of real models in docs/models.md: onnx_models.py TABLA-GEN FOLDER PAGE [MODEL...]
+"""The table of real models, docs/tables/models.txt: onnx_models.py TABLA-GEN FOLDER PAGE [MODEL...]
 
 Each model is run by onnxruntime (by qonnx, where it has operators of that), on golden, and on the array of 8 x 8 PEs; those of RTL in the Verilog
 as well. Fails where golden is further than 1e-4 from the reference, the array further than 1 % of the largest value, a class is another one, or the rungs

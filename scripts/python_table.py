@@ -1,4 +1,4 @@
-"""The tables of docs/python.md: cross-validation beside scikit-learn's own models, and what Python adds to a training's time.
+"""The tables of docs/tables/python.txt: cross-validation beside scikit-learn's own models, and what Python adds to a training's time.
 
 scripts/python --table runs it; --write puts the tables into the page.
 """
@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 from tabla_gen import Program, TablaClassifier, TablaRegressor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "python.md"
+PAGE = ROOT / "docs" / "tables" / "python.txt"
 CLASSES = {
     "wine": datasets.load_wine,
     "iris": datasets.load_iris,

@@ -277,7 +277,7 @@ impl Hardware<'_> {
                 does_not_fit("no bitstream was written; ask for a slower clock with `clock_mhz` in [board]")
             }
             FlowError::Unrouted { .. } => does_not_fit(
-                "another seed may have a way (`--place-seed`); so may fewer PEs: `pus` and `pes_per_pu` in [machine]",
+                "try another seed (`--place-seed`) or fewer PEs: `pus` and `pes_per_pu` in [machine]",
             ),
             FlowError::Constraint(_) => {
                 let constraints = self.project.board.known.as_ref().and_then(|known| known.constraints.clone());

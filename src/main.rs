@@ -40,7 +40,7 @@ use workbench::Failure;
 
 /// An argument that would do nothing is a mistake of the user's.
 fn unused_out() -> Failure {
-    Failure::Usage("this command writes no folder, so --out has no meaning here".to_owned())
+    Failure::Usage("this command writes no folder: --out has no effect".to_owned())
 }
 
 fn main() -> ExitCode {

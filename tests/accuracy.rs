@@ -1,4 +1,4 @@
-//! The golden figures of docs/accuracy.md against `NumPy`: every published program is trained a second time, by a script that shares nothing with
+//! The golden figures of docs/tables/accuracy.txt against `NumPy`: every published program is trained a second time, by a script that shares nothing with
 //! this project but the order of the samples and the first weights, which come from a seed.
 
 use arch::tools::Toolbox;
@@ -77,7 +77,7 @@ fn computed(published: &Published) -> Vec<f64> {
 
 #[test]
 fn the_golden_figures_are_those_of_numpy() {
-    let page = include_str!("../docs/accuracy.md");
+    let page = include_str!("../docs/tables/accuracy.txt");
     for published in &PUBLISHED {
         let [train_loss, test_loss, train_score, test_score] = computed(published)[..] else { panic!("four figures") };
         let score = |score: f64| {

@@ -281,18 +281,21 @@ fn accuracy_grows_with_the_word() {
     assert!(done(&[&arguments[..], &["--page"]].concat()).stdout.contains("| 16 bits, fixed | "));
 }
 
-/// One table of docs/accuracy.md, made again: results do not depend on the machine, so a page that differs is old.
+/// One table of docs/tables/accuracy.txt, made again: results do not depend on the machine, so a page that differs is old.
 #[test]
 fn the_accuracy_page_is_fresh() {
     let arguments =
         ["accuracy", LOGISTIC, "--data", "examples/breast_cancer.csv", "--words", "12,16", "--page", "--quiet"];
     let table = done(&arguments).stdout;
-    let page = fs::read_to_string("docs/accuracy.md").unwrap();
+    let page = fs::read_to_string("docs/tables/accuracy.txt").unwrap();
     let section = page.split("## ").find(|section| section.starts_with("logistic on breast_cancer.csv")).unwrap();
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
     assert_eq!(lines.len(), 6, "a head, golden, and two widths\n{table}");
     for line in lines {
-        assert!(section.lines().any(|known| known == line), "run scripts/accuracy: docs/accuracy.md lacks\n{line}");
+        assert!(
+            section.lines().any(|known| known == line),
+            "run scripts/accuracy: docs/tables/accuracy.txt lacks\n{line}"
+        );
     }
 }
 

@@ -249,7 +249,7 @@ fn what_cannot_be_written_is_said_before_the_work() {
     for option in ["--save", "--checkpoint"] {
         fails(&["train", LOGISTIC, "--data", "nowhere.csv", option, &blocked], 6, &["cannot write", "model.json"]);
     }
-    fails(&["train", LOGISTIC, "--data", CANCER, "--out", "out"], 2, &["--out has no meaning here"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--out", "out"], 2, &["--out has no effect"]);
     fails(
         &["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--engine", "golden", "--set", "mu=5"],
         1,

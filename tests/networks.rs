@@ -1,4 +1,4 @@
-//! Networks: docs/networks.md says what the tool measures now, and a network takes the same cycles in every language.
+//! Networks: docs/tables/networks.txt says what the tool measures now, and a network takes the same cycles in every language.
 
 mod tool;
 
@@ -12,11 +12,11 @@ const SMALL: [&str; 3] = ["mobilenet_small", "resnet_small", "transformer_small"
 
 #[test]
 fn the_page_is_current() {
-    let page = fs::read_to_string("docs/networks.md").unwrap();
+    let page = fs::read_to_string("docs/tables/networks.txt").unwrap();
     let measured = done(&[&["bench", "--networks", "--page", "--quiet"], &SMALL[..]].concat()).stdout;
     assert_eq!(measured.lines().count(), 2 + SMALL.len());
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run scripts/networks; docs/networks.md lacks\n{}", old.join("\n"));
+    assert!(old.is_empty(), "run scripts/networks; docs/tables/networks.txt lacks\n{}", old.join("\n"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The table of docs/performance.md says what the tool measures now.
+//! The table of docs/tables/performance.txt says what the tool measures now.
 
 mod tool;
 
@@ -21,13 +21,13 @@ const NAMES: &[&str] = &[
 
 #[test]
 fn the_page_is_current() {
-    let page = fs::read_to_string("docs/performance.md").unwrap();
+    let page = fs::read_to_string("docs/tables/performance.txt").unwrap();
     let arguments = [&["bench", "--page", "--no-rtl", "--quiet"][..], NAMES].concat();
     let measured = done(&arguments).stdout;
     // One by one and in batches, the last one on another grid, too.
     assert_eq!(measured.lines().count(), 2 + 2 * NAMES.len() + 1);
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run scripts/performance; docs/performance.md lacks\n{}", old.join("\n"));
+    assert!(old.is_empty(), "run scripts/performance; docs/tables/performance.txt lacks\n{}", old.join("\n"));
 }
 
 /// What is said per sample is what a longer training takes more, by the cycle counter of the machine.
@@ -65,7 +65,7 @@ fn a_benchmark_takes_the_same_cycles_on_the_verilog() {
 /// Every kernel that nobody tuned, on the array.
 #[test]
 fn the_page_of_kernels_is_current() {
-    let page = fs::read_to_string("docs/kernels.md").unwrap();
+    let page = fs::read_to_string("docs/tables/kernels.txt").unwrap();
     let measured = done(&["bench", "--kernels", "--page", "--quiet"]).stdout;
     assert!(measured.lines().count() >= 2 + 20, "{measured}");
     let known: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();

@@ -13,7 +13,7 @@ use tool::{done, fails, file, run};
 use workbench::checkpoint::Checkpoint;
 use workbench::ranks::{agree, on_threads};
 use workbench::samples::Choice;
-use workbench::{Choices, Failure, How, Progress, Project, Rung, Samples, Training};
+use workbench::{Choices, Failure, Progress, Project, RunOptions, Rung, Samples, Training};
 
 const CANCER: &[&str] = &["train", "programs/logistic.t", "--data", "examples/breast_cancer.csv", "--format", "json"];
 
@@ -145,7 +145,7 @@ fn a_training_goes_on_with_another_number_of_ranks() {
     let patience = Duration::from_mins(1);
     let training = line(3);
     for rung in [Rung::Fixed, Rung::Array] {
-        let how = How::on(rung);
+        let how = RunOptions::on(rung);
         let whole = training.run(&how, None, &()).unwrap().last().trained.model.clone();
         let mut kept = None;
         for (after, ranks) in [(1, 3), (2, 1), (4, 2)] {
@@ -178,20 +178,20 @@ fn ranks_that_differ_or_fail_end_all() {
     let other_seed = each(&|rank| {
         let training = line(if rank.rank() == 1 { 4 } else { 3 });
         let all: Rc<dyn Communicator> = Rc::new(rank);
-        training.run(&How { ranks: Some(&all), ..How::on(Rung::Fixed) }, None, &()).map(drop)
+        training.run(&RunOptions { ranks: Some(&all), ..RunOptions::on(Rung::Fixed) }, None, &()).map(drop)
     });
     for said in &other_seed {
         assert!(said.contains("rank 1 is about another training: data is "), "{other_seed:?}");
     }
     // One rank goes on, the others begin.
     let stops = Stops { after: 1, kept: Mutex::new(None) };
-    let broken = line(3).run(&How::on(Rung::Fixed), None, &stops);
+    let broken = line(3).run(&RunOptions::on(Rung::Fixed), None, &stops);
     assert!(matches!(broken, Err(Failure::Interrupted)), "{:?}", broken.err());
     let kept = stops.kept.into_inner().unwrap();
     let other_place = each(&|rank| {
         let begun = kept.clone().filter(|_| rank.rank() == 2);
         let all: Rc<dyn Communicator> = Rc::new(rank);
-        line(3).run(&How { ranks: Some(&all), ..How::on(Rung::Fixed) }, begun, &()).map(drop)
+        line(3).run(&RunOptions { ranks: Some(&all), ..RunOptions::on(Rung::Fixed) }, begun, &()).map(drop)
     });
     for said in &other_place {
         assert!(said.contains("rank 2 is about another training: checkpoint is "), "{other_place:?}");
@@ -207,7 +207,7 @@ fn ranks_that_differ_or_fail_end_all() {
         let number = rank.rank();
         let all: Rc<dyn Communicator> = Rc::new(rank);
         let stops = Stops { after: if number == 1 { 2 } else { 100 }, kept: Mutex::new(None) };
-        line(3).run(&How { ranks: Some(&all), ..How::on(Rung::Fixed) }, None, &stops).map(drop)
+        line(3).run(&RunOptions { ranks: Some(&all), ..RunOptions::on(Rung::Fixed) }, None, &stops).map(drop)
     });
     assert_eq!(ends[1], "interrupted");
     for rank in [0, 2] {

@@ -1,4 +1,4 @@
-//! The tables of docs/system.md: its smallest board is measured again, and every run has a row.
+//! The tables of docs/tables/system.txt: its smallest board is measured again, and every run has a row.
 
 mod tool;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use tool::{done, fails, run};
 
 fn page() -> String {
-    fs::read_to_string("docs/system.md").unwrap()
+    fs::read_to_string("docs/tables/system.txt").unwrap()
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn the_smallest_board_takes_what_the_page_says() {
     let measured = done(&[&arguments[..], &["--page", "--samples", samples]].concat()).stdout;
     assert_eq!(measured.lines().count(), 3);
     for line in measured.lines() {
-        assert!(page().lines().any(|known| known == line), "run scripts/system; docs/system.md lacks\n{line}");
+        assert!(page().lines().any(|known| known == line), "run scripts/system; docs/tables/system.txt lacks\n{line}");
     }
     // 31 weights, then 31 inputs and a label of each of the 455 samples.
     let bytes = fs::metadata(folder.path().join("logistic_30.f32")).unwrap().len();
@@ -44,7 +44,7 @@ fn every_run_has_a_row() {
             let number = |key: &str, default: i64| run.get(key).map_or(default, |value| value.as_integer().unwrap());
             let (name, board) = (case["name"].as_str().unwrap(), run["board"].as_str().unwrap());
             let row = format!("| {name} | {} | {} | {board} |", number("batch", 1), number("epochs", 20));
-            assert!(page().contains(&row), "run scripts/system; docs/system.md lacks {row}");
+            assert!(page().contains(&row), "run scripts/system; docs/tables/system.txt lacks {row}");
         }
     }
 }
@@ -54,35 +54,17 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// Rows of the first table of docs/system.md by the heads of its columns.
+/// Rows of the first table of docs/tables/system.txt by the heads of its columns.
 fn rows_of(page: &str) -> Vec<BTreeMap<&str, &str>> {
     let table = page.split("<!-- boards -->\n").nth(1).unwrap().split("<!-- end boards -->").next().unwrap();
     let heads = cells(table.lines().next().unwrap());
     table.lines().skip(2).map(|line| heads.iter().copied().zip(cells(line)).collect()).collect()
 }
 
-/// docs/boards.md says what a user gets before it says how fast the grids are, and takes that from docs/system.md.
+/// The short table of docs/system.md has the figures of the long one, large ones in millions, and what bounds them if it is not the grid.
 #[test]
-fn boards_begin_with_what_a_user_gets() {
-    let boards = fs::read_to_string("docs/boards.md").unwrap();
-    let at = |head: &str| boards.find(head).unwrap_or_else(|| panic!("docs/boards.md has no {head}"));
-    let (first, second) = (at("## What a user gets"), at("## Place and route"));
-    assert!(first < second);
-    let known = &boards[first..second];
-    let shown = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"];
-    for row in rows_of(&page()).iter().filter(|row| row["epochs"] == "20") {
-        let line = format!("| {} |", shown.map(|column| row[column]).join(" | "));
-        assert!(
-            known.lines().any(|known| known == line),
-            "run python3 scripts/boards.py; docs/boards.md lacks\n{line}"
-        );
-    }
-}
-
-/// The table of README.md has the figures of docs/system.md, large ones in millions, and what bounds them if it is not the grid.
-#[test]
-fn the_readme_says_what_a_user_gets() {
-    let readme = fs::read_to_string("README.md").unwrap();
+fn the_page_says_what_a_user_gets() {
+    let short = fs::read_to_string("docs/system.md").unwrap();
     let page = page();
     let rows = rows_of(&page);
     let boards = ["ulx3s", "ulx3s-25f", "tangnano20k", "zcu102"];
@@ -105,7 +87,24 @@ fn the_readme_says_what_a_user_gets() {
             }
         });
         let line = format!("| {training} | {} |", said.join(" | "));
-        assert!(readme.lines().any(|known| known == line), "README.md lacks\n{line}");
+        assert!(short.lines().any(|known| known == line), "docs/system.md lacks\n{line}");
+    }
+}
+
+/// README.md compares a board with C on one core, by the rows of docs/tables/system.txt.
+#[test]
+fn the_readme_says_how_much_faster_a_computer_is() {
+    let readme = fs::read_to_string("README.md").unwrap();
+    let page = page();
+    let rows = rows_of(&page);
+    let keys = [("case", "logistic_30"), ("board", "ulx3s"), ("batch", "1"), ("epochs", "100")];
+    let board =
+        rows.iter().find(|row| keys.iter().all(|(key, value)| row[key] == *value)).unwrap()["samples per second"];
+    let peer = page.lines().find(|line| line.starts_with("| logistic_30 | 1 | C |")).unwrap();
+    let number = |text: &str| text.replace(',', "").parse::<f64>().unwrap();
+    let times = format!("{:.0} times", number(cells(peer)[3]) / number(board));
+    for said in [board, cells(peer)[3], &times] {
+        assert!(readme.contains(said), "README.md lacks {said}");
     }
 }
 

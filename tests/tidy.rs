@@ -2,6 +2,8 @@
 
 #[path = "tidy/imports.rs"]
 mod imports;
+#[path = "tidy/words.rs"]
+mod words;
 
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};

@@ -69,10 +69,10 @@ impl Running {
         self.guard.as_ref().unwrap_or(&self.child).id()
     }
 
-    /// Wait for its end, and what it said.
+    /// Wait for it to exit and collect its output.
     ///
     /// # Errors
-    /// It cannot be waited for.
+    /// Waiting fails.
     pub fn output(self) -> io::Result<Output> {
         let id = self.id();
         let output = self.child.wait_with_output();

@@ -223,16 +223,16 @@ pub(crate) struct Widths {
     pub(crate) gradients: usize,
     /// Their address bits.
     pub(crate) gradient: u32,
-    /// Ways of sums out of the gradient pads and back, and everything that belongs to them: 0 or 1.
+    /// Paths of sums out of the gradient pads and back: 0 or 1.
     pub(crate) exchanges: usize,
     /// Words that one sum takes on this way.
     pub(crate) parts: u32,
-    /// Ways of words out of each PU beside its tree: one for each PE that has a lane of its own.
-    pub(crate) ways_out: u32,
+    /// Output lanes that bypass the tree of a PU: one for each PE that has its own lane.
+    pub(crate) bypass_lanes: u32,
     /// Scalar units, and everything that belongs to them: 0 or 1.
     pub(crate) scalars: usize,
-    /// Whether the columns have buses, and with them everything that belongs to these: 0 or 1.
-    pub(crate) crossings: usize,
+    /// Column buses, and everything that belongs to them: 0 or 1.
+    pub(crate) column_buses: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
     /// The words of a row's pads lie side by side in one memory each.
@@ -282,9 +282,9 @@ impl Widths {
             gradient: gradient_bits(machine),
             exchanges: machine.hands_out_sums().into(),
             parts: machine.parts_of_sum(),
-            ways_out: if machine.lane_for_each() { machine.pes_per_pu() } else { 0 },
+            bypass_lanes: if machine.lane_for_each() { machine.pes_per_pu() } else { 0 },
             scalars: machine.scalar().into(),
-            crossings: machine.column_buses().into(),
+            column_buses: machine.column_buses().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
@@ -327,9 +327,9 @@ impl Widths {
             gradients: 0,
             gradient: 0,
             exchanges: 0,
-            ways_out: 0,
+            bypass_lanes: 0,
             scalars: 0,
-            crossings: 0,
+            column_buses: 0,
             model: 1,
             in_rows: false,
             columns: 1,

@@ -89,7 +89,7 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let scalar_halfway: [Stage<AluBeat>; scalars] = of_unit;
     let scalar_sends_halfway: [Flag; scalars];
     let (scalar_moves_halfway, scalar_loads_halfway): [Stage<ForScalar>; scalars] = beat;
-    let column_moves_halfway: [Stage<ForColumns>; widths.crossings] = beat;
+    let column_moves_halfway: [Stage<ForColumns>; widths.column_buses] = beat;
     let pus = [ProcessingUnit(clock, reset, widths, functions); rows];
     /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
     let lane_trees =

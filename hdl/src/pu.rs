@@ -101,12 +101,12 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let columns = widths.columns;
     let parked = |_: &str| widths.gradient;
     let (tiles, exchanges) = (widths.gradients, widths.exchanges);
-    let (crossings, crossed) = (widths.crossings, columns * widths.crossings as u32);
+    let (column_buses, crossed) = (widths.column_buses, columns * widths.column_buses as u32);
     let alu: In<AluBeat> = beat;
     let alu_mask: In<columns>;
     /// One if there are gradient pads.
     let tiles: [In<TileBeat>; tiles] = parked;
-    /// Whether the beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    /// Whether the beat sends a sum, and a part of one that comes back. Present if the grid exports partial sums.
     let leaves: [In; exchanges];
     let parts: [In<PartBeat>; exchanges] = parked;
     let moves: In<MoveBeat> = |_| widths.temporary;
@@ -124,15 +124,15 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let global_saturates: In;
     /// Whether the move beat takes results of rows to the columns, those results, one for each column, and whether they saturated. None where
     /// columns have no buses.
-    let for_columns: [In<ForColumns>; crossings] = beat;
+    let for_columns: [In<ForColumns>; column_buses] = beat;
     let of_rows: [In<{ widths.word }>; crossed];
     let of_rows_saturated: [In; crossed];
     /// What this row gives to its column, likewise.
-    let row_result: [Out<{ widths.word }>; crossings];
-    let row_saturates: [Out; crossings];
+    let row_result: [Out<{ widths.word }>; column_buses];
+    let row_saturates: [Out; column_buses];
     let tree: Out<{ widths.accumulator }>;
     /// What each PE gives to its lane of the output. None where rows have lanes.
-    let own_words: [Out<{ widths.word }>; widths.ways_out];
+    let own_words: [Out<{ widths.word }>; widths.bypass_lanes];
     /// How the row's results are to be combined. One on machines with extremes.
     let tree_combine: [Out<{ beat("combine") }>; widths.extremes];
     let saturated: Out;
@@ -158,11 +158,11 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     /// This PU's copy of the global bus register.
     let global_bus: Register<{ widths.word }>;
     let global_saturated: Flag;
-    let move_across_now: [Flag; crossings];
+    let move_across_now: [Flag; column_buses];
     /// This PU's copies of the registers of the columns' buses.
     let column_buses: [Register<{ widths.word }>; crossed];
     let columns_saturated: [Flag; crossed];
-    let own_results = [OwnResult(); crossings];
+    let own_results = [OwnResult(); column_buses];
     let column_selects = [ColumnSelect(widths); crossed];
     let bus = BusSelect(widths);
     let pes = [ProcessingEngine(clock, widths); columns];

@@ -21,7 +21,8 @@ use workbench::report::explanation::Explained;
 use workbench::samples::numbers::{Numbers, Targets};
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::{
-    Choices, Data, Failure, How, ModelFile, Progress, Records, Request, Rung, Samples, Source, Subject, Texts, images,
+    Choices, Data, Failure, ModelFile, Progress, Records, Request, RunOptions, Rung, Samples, Source, Subject, Texts,
+    images,
 };
 
 /// A program with its settings and configuration.
@@ -329,11 +330,11 @@ impl Project {
             if let Some(start) = start {
                 training.start_with(start)?;
             }
-            let outcome = training.run(&How { curves, ..How::on(rung) }, None, progress)?;
+            let outcome = training.run(&RunOptions { curves, ..RunOptions::on(rung) }, None, progress)?;
             if let Some(comparison) = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees()) {
                 let (name, first) = (outcome.last().name, comparison.first.as_deref().unwrap_or(""));
                 return Err(Failure::Mismatch(format!(
-                    "{name} differs from what stands above it in the ladder: {first}"
+                    "{name} differs from the engine above it: {first}"
                 )));
             }
             Ok((training, outcome))

@@ -64,7 +64,7 @@ impl Training {
     fn results(&self) -> String {
         let Training { training, outcome } = self;
         let (last, project) = (outcome.last(), &training.project);
-        let by_engine = |of: &dyn Fn(&workbench::training::Achieved) -> serde_json::Value| {
+        let by_engine = |of: &dyn Fn(&workbench::training::EngineResult) -> serde_json::Value| {
             outcome.results.iter().map(|result| (result.name.to_owned(), of(result))).collect::<serde_json::Map<_, _>>()
         };
         let clock = project.board.clock_mhz;

@@ -6,23 +6,23 @@ use clap::Args;
 use sim::data::file;
 use workbench::Failure;
 
-/// Which function of a program is read, what of it stays in the grid, and how large it may be.
+/// Function of a program, its resident inputs, and limits of size.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Entry {
-    /// Function of the program, in languages that have functions; default: the last one
+    /// Function of the program; default: the last one
     #[arg(long = "entry", value_name = "NAME")]
     pub function: Option<String>,
-    /// Inputs of a function that are loaded once and stay in the grid, separated by commas; records carry the others
+    /// Resident inputs of a function, loaded once, separated by commas; records carry the others
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub resident: Option<Vec<String>>,
-    /// Size of a dimension that an ONNX model leaves open, such as N=1; may be repeated
+    /// Size of an open dimension of an ONNX model, such as N=1; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_setting)]
     pub shape: Vec<(String, f64)>,
     #[command(flatten)]
     pub limits: Limits,
 }
 
-/// Sizes that the tool refuses unless they are asked for.
+/// Limits that can be raised.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Limits {
     /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors, statements, operands, `operands_in_all`, `data_mib` (memory for a data file); may be repeated
@@ -47,7 +47,7 @@ impl From<Limits> for Entry {
 /// What `--limit` is to a training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsOrLimit {
-    /// So many rows of each part.
+    /// Rows of each part.
     Rows(usize),
     /// A limit of the tool.
     Limit(LimitName, u64),
@@ -66,7 +66,7 @@ impl Train {
     /// How many rows of each part are used, if that is limited.
     ///
     /// # Errors
-    /// It is said twice.
+    /// The limit is given twice.
     pub fn rows(&self) -> Result<Option<usize>, Failure> {
         let mut rows = self.limit.iter().filter_map(|limit| match limit {
             RowsOrLimit::Rows(rows) => Some(*rows),
@@ -78,7 +78,7 @@ impl Train {
         }
     }
 
-    /// The limits of the tool that are moved.
+    /// The limits that are raised or lowered.
     pub fn limits(&self) -> Limits {
         let limit = self.limit.iter().filter_map(|limit| match *limit {
             RowsOrLimit::Rows(_) => None,

@@ -12,40 +12,40 @@ pub struct Bench {
     /// Benchmarks; default: all of programs/benchmarks.toml
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Only the runs with so many samples per update
+    /// Only runs with this batch size
     #[arg(long, value_name = "B")]
     pub batch: Option<u32>,
-    /// Check these on the generated Verilog, too; default: `logistic_54`
+    /// Also check these on the generated Verilog; default: `logistic_54`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub rtl: Vec<String>,
     /// Check none on the Verilog
     #[arg(long, conflicts_with = "rtl")]
     pub no_rtl: bool,
-    /// Measure whole systems instead, the cases of programs/system.toml: simulated boards with link and store
+    /// Measure whole systems: simulated boards with link and store (programs/system.toml)
     #[arg(long, conflicts_with_all = ["rtl", "no_rtl"])]
     pub system: bool,
-    /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
+    /// Measure untuned kernels (programs/kernels.toml); on the Verilog only those of `--rtl`
     #[arg(long, conflicts_with_all = ["system", "batch"])]
     pub kernels: bool,
-    /// Measure networks instead, those of programs/networks.toml
+    /// Measure networks (programs/networks.toml)
     #[arg(long, conflicts_with_all = ["system", "kernels", "batch", "rtl", "no_rtl"])]
     pub networks: bool,
-    /// Also those that take minutes
+    /// Include those that take minutes
     #[arg(long, requires = "networks")]
     pub long: bool,
-    /// Words of output per cycle of the grid that kernels are measured on
+    /// Output words per cycle of the grid for kernels
     #[arg(long, value_name = "O", requires = "kernels", default_value_t = 1)]
     pub output_words: u32,
-    /// Words that leave this grid in one beat, and go out of its FIFO while the next step computes; 0: those of a cycle
+    /// Words that leave this grid in one beat (`emit_words`); 0: those of a cycle
     #[arg(long, value_name = "E", requires = "kernels", default_value_t = 0)]
     pub emit_words: u32,
-    /// Leave these means of `compiler::means` out, to see what they bring
+    /// Disable these optimisations, for ablation
     #[arg(long, value_name = "MEANS", value_delimiter = ',', requires = "kernels", hide = true)]
     pub without: Vec<Means>,
     /// Only on these boards
     #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
     pub board: Vec<String>,
-    /// Write what was measured and the samples of each case here, for other programs that train on them
+    /// Write results and samples of each case here, for other programs
     #[arg(long, value_name = "FOLDER", requires = "system")]
     pub samples: Option<PathBuf>,
     /// Print the table of docs/performance.md, docs/system.md, docs/kernels.md or docs/networks.md
@@ -57,7 +57,7 @@ pub struct Bench {
 pub struct Report {
     #[command(flatten)]
     pub train: Train,
-    /// Widths of a word in which the training is repeated, to see what they cost
+    /// Word widths in which the training is repeated
     #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
     pub words: Vec<u32>,
 }
@@ -66,7 +66,7 @@ pub struct Report {
 pub struct Accuracy {
     #[command(flatten)]
     pub train: Train,
-    /// Widths of a word
+    /// Word widths
     #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
     pub words: Vec<u32>,
     /// Print the table of docs/accuracy.md
@@ -78,7 +78,7 @@ pub struct Accuracy {
 pub struct Explore {
     #[command(flatten)]
     pub target: Target,
-    /// Rows of the grid; default: the config's
+    /// Rows (PUs) of the grid; default: the config's
     #[arg(long, value_name = "R,R,...", value_delimiter = ',')]
     pub pus: Vec<u32>,
     /// PEs per row
@@ -90,23 +90,23 @@ pub struct Explore {
     /// Samples per update
     #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "batch")]
     pub batches: Vec<u32>,
-    /// Bits of a word; those of accumulators then follow from them
+    /// Bits of a word; accumulators follow
     #[arg(long, value_name = "W,W,...", value_delimiter = ',')]
     pub words: Vec<u32>,
-    /// Measure nothing; write a Snakemake workflow that does: a job for each combination, on a board also its synthesis, and place and route
+    /// Write a Snakemake workflow instead: a job per combination, on a board with synthesis, place and route
     #[arg(long, value_name = "FOLDER")]
     pub workflow: Option<PathBuf>,
     /// Seeds of place and route in a workflow
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [1, 2, 3], value_parser = parse_place_seed)]
     #[arg(requires = "workflow")]
     pub place_seeds: Vec<u32>,
-    /// The table of what a workflow has done so far; also written to its folder `report`, as CSV, JSON and a page
+    /// Print the results of a workflow so far; also written to its folder `report` as CSV, JSON and HTML
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["workflow", "program", "data", "pus", "pes_per_pu", "stream_words", "batches", "words", "place_seeds", "epochs", "batch", "reduction", "order", "seed", "split"])]
     pub collect: Option<PathBuf>,
 }
 
-/// Place and route of what `synth` has left, whose arguments it takes.
+/// Place and route a former `synth`, with its arguments.
 #[derive(Debug, Args)]
 pub struct Place {
     #[command(flatten)]

@@ -51,13 +51,13 @@ pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/
     #[arg(long, global = true, value_name = "FILE", help = config_help())]
     pub config: Option<PathBuf>,
-    /// A key of the `machine` table, stronger than the config's; may be repeated
+    /// Key of the `machine` table, overrides the config; may be repeated
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_key)]
     pub machine: Vec<(String, String)>,
     /// Folder for what the command writes; default: the config's, or out/NAME
     #[arg(long, global = true, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Form of the results on stdout
+    /// Format of the results on stdout
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Value of a constant of the program; may be repeated
@@ -66,33 +66,33 @@ pub struct Global {
     /// Dialect of the language: `seed` refuses decimal numbers
     #[arg(long = "std", global = true, value_enum, default_value_t = Dialect::Ext)]
     pub dialect: Dialect,
-    /// Pieces of work at the same time (bench, explore); default: one per processor
+    /// Parallel jobs (bench, explore); default: one per processor
     #[arg(long, short, global = true, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<usize>,
-    /// Language of the program, whatever its extension is
+    /// Language of the program, overrides the file extension
     #[arg(long, global = true, value_parser = values::language())]
     pub lang: Option<Language>,
-    /// Rink: operators associate to the left, and no parentheses are asked for
+    /// Rink: operators associate to the left without parentheses
     #[arg(long, global = true)]
     pub rink_left: bool,
     /// TABLA: mean and deviation of `gaussian`; default: 0,1
     #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
     pub gaussian: Option<(f64, f64)>,
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more
+    /// Print more
     #[arg(long, short, global = true)]
     pub verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write Verilog, microcode, stream layout and report (what happens without a subcommand)
+    /// Write Verilog, microcode, stream layout and report (the default command)
     Build(Target),
-    /// Diagnostics only
+    /// Check a program: diagnostics only
     Check(Check),
-    /// The program with the gradients of what it minimises, as text
+    /// Print the program with derived gradients
     Derive(Derive),
     /// Evaluate a program once on given inputs
     ///
@@ -111,42 +111,42 @@ pub enum Command {
     Sim(Sim),
     /// Prove that the images compute what their fixed-point programs say, for all inputs and weights
     Prove(Prove),
-    /// Synthesise for the board with yosys: what the hardware takes of the device
+    /// Synthesise for the board with yosys and report its resources
     Synth(Target),
-    /// Place and route what `synth` with the same arguments has left, with one seed: the clock that it reaches, met or not
+    /// Place and route a former `synth` with one seed and report the clock
     Place(Place),
-    /// Synthesise, place, route and pack: a bitstream for the board, with everything that `build` writes
+    /// Build, synthesise, place, route and pack a bitstream for the board
     Bitstream(Target),
-    /// Placement and schedule: what runs when and where, by source line; `explain E-KIND`: what a diagnostic code means
+    /// Show cycles, placement and schedule by source line; `explain E-KIND` explains a diagnostic code
     Explain(Explain),
-    /// The program after a pass or a stage, as text; or one pass on a text
+    /// Print the program after a compiler pass or stage, or run one pass on a text
     Ir(Ir),
     /// Train, measure, and write a page with curves, roofline, timeline, placement and cycles by line, as HTML, JSON and text
     Report(Report),
-    /// The published benchmarks: cycles per sample beside their bounds and their peers
+    /// Measure the published benchmarks: cycles per sample, bounds and peers
     Bench(Bench),
-    /// Train in words of several widths, beside the same training on real numbers
+    /// Train in words of several widths, beside double precision
     Accuracy(Accuracy),
-    /// Try many machines: cycles, resources, and the Pareto front
+    /// Compare many machines: cycles, resources, Pareto front
     Explore(Explore),
-    /// Which tensor follows from which: DOT, or --svg FILE
+    /// Print the data flow graph as DOT, or draw it with --svg FILE
     Graph(Graph),
-    /// A new project folder: program, settings, config, data
+    /// Create a project folder: program, settings, config, data
     Init(Init),
-    /// Which external tools are found, and which versions
+    /// List the external tools and their versions
     Doctor,
-    /// Where built simulators are kept and how much that is; --prune removes them
+    /// Show the cache of built simulators; --prune empties it
     Cache(CacheOptions),
-    /// The manual page, or with --out one per subcommand
+    /// Print the manual page, or with --out one per subcommand
     Man,
-    /// The JSON schema of a document that this tool reads or writes
+    /// Print the JSON schema of a document that this tool reads or writes
     Schema(Schema),
-    /// Completion for a shell
+    /// Print a shell completion script
     Completions(Completions),
 }
 
 impl Command {
-    /// Whether `--out` means something.
+    /// Whether `--out` has an effect.
     pub fn writes_a_folder(&self) -> bool {
         !matches!(
             self,
@@ -196,14 +196,14 @@ pub struct Derive {
     pub entry: Entry,
 }
 
-/// What an image is made for.
+/// Inputs of an image.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Target {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
     #[command(flatten)]
     pub entry: Entry,
-    /// Records of a function, which trains nothing: a JSON file with one object or a list of them; `-` reads stdin
+    /// Records of a function: a JSON file with one object or a list of them; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// Data that decides sizes and binary points; default: the config's, or made-up samples
@@ -211,7 +211,7 @@ pub struct Target {
     pub data: Option<PathBuf>,
     #[command(flatten)]
     pub file: DataFile,
-    /// What missing values among the features become
+    /// Replacement of missing features
     #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
     pub missing: Missing,
     /// Target columns of the data, separated by commas; default: the last ones
@@ -230,7 +230,7 @@ pub struct Eval {
     pub inputs: Option<PathBuf>,
     #[command(flatten)]
     pub entry: Entry,
-    /// What runs it
+    /// Engine
     #[arg(long, value_parser = values::engine(), default_value = Rung::Golden.as_str())]
     pub engine: Rung,
     /// Fail with exit code 7 if a value was clipped to its word
@@ -247,7 +247,7 @@ pub struct Train {
     pub data: Option<PathBuf>,
     #[command(flatten)]
     pub file: DataFile,
-    /// What missing values among the features become; the model keeps it for `predict`
+    /// Replacement of missing features; the model keeps it for `predict`
     #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
     pub missing: Missing,
     /// Target columns, separated by commas; default: the last ones
@@ -255,25 +255,25 @@ pub struct Train {
     pub target: Option<Vec<String>>,
     #[command(flatten)]
     pub plan: PlanOptions,
-    /// What trains; the golden model always trains too
+    /// Engine; the golden model always trains, too
     #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
     pub engine: Rung,
     /// Use only the first N rows of the training and test parts; or, with a name, a limit of the tool: see `check`
     #[arg(long, value_name = "N|NAME=N", value_parser = RowsOrLimit::parse)]
     pub limit: Vec<RowsOrLimit>,
-    /// So many threads share the samples of every batch (fixed, array); without a number all processes of MPI's world, in a build with MPI
+    /// Threads that share the samples of every batch (fixed, array); without a number all MPI processes, in a build with MPI
     #[arg(long, value_name = "N", value_parser = parse_ranks, num_args = 0..=1, require_equals = true, default_missing_value = WORLD)]
     pub ranks: Option<Ranks>,
-    /// How long a rank waits for the others
+    /// Seconds a rank waits for the others
     #[arg(long, value_name = "SECONDS", default_value_t = 25.0, value_parser = parse_timeout, requires = "ranks")]
     pub rank_timeout: f64,
-    /// Random stalls on both streams (array, rtl); change the cycle count and nothing else
+    /// Random stalls on both streams (array, rtl); change only the cycle count
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
     /// Write the trained model
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Say for each tensor its range, its binary point and what decided it
+    /// Print range and binary point of each tensor, and what decided it
     #[arg(long)]
     pub explain_numbers: bool,
     /// Fail with exit code 7 if a value was clipped to its word
@@ -288,10 +288,10 @@ pub struct Train {
     /// Write a checkpoint after every epoch
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub checkpoint: Option<PathBuf>,
-    /// On a board that trains from its sample store: so many epochs with one start, then a checkpoint; Ctrl-C ends them earlier
+    /// On a board with a sample store: epochs between two checkpoints; Ctrl-C ends them earlier
     #[arg(long, value_name = "EPOCHS", default_value_t = 1, value_parser = parse_epochs)]
     pub checkpoint_every: usize,
-    /// Go on with the training of a checkpoint, and keep it up to date; the other arguments are the same as before
+    /// Resume from a checkpoint and keep it up to date; other arguments as before
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 }
@@ -306,7 +306,7 @@ impl Train {
 /// How a data file is read.
 #[derive(Debug, Clone, Args, Default)]
 pub struct DataFile {
-    /// What stands between the cells of a text file (one character, or `tab`); default: what its first line shows
+    /// Separator of a text file (one character, or `tab`); default: from its first line
     #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
     pub separator: Option<u8>,
     /// Arrays of an .npz file, side by side in this order; default: all
@@ -335,7 +335,7 @@ pub struct Predict {
     pub model: PathBuf,
     #[command(flatten)]
     pub limits: Limits,
-    /// What predicts
+    /// Engine
     #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
     pub engine: Rung,
     /// Fail with exit code 7 if a value was clipped to its word
@@ -350,7 +350,7 @@ pub struct Predict {
 pub struct Run {
     #[command(flatten)]
     pub serial: Serial,
-    /// Records of a function, which trains nothing: a JSON file with one object or a list of them; `-` reads stdin
+    /// Records of a function: a JSON file with one object or a list of them; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     pub inputs: Option<PathBuf>,
     /// Function of the program, in languages that have functions; default: the last one
@@ -373,7 +373,7 @@ pub struct Serial {
     /// Bits per second; default: those of the config's board, or 1000000
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(300..=12_000_000))]
     pub baud: Option<u32>,
-    /// How long a grid that makes no progress is waited for
+    /// Seconds to wait for a grid without progress
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = parse_timeout)]
     pub timeout: f64,
 }
@@ -382,10 +382,10 @@ pub struct Serial {
 pub struct Weights {
     /// Model saved by `train --save`
     pub model: PathBuf,
-    /// File to write the weights to; the extension is the format. Without it they are listed
+    /// File to write the weights to; the extension selects the format. Default: list them
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     pub to: Option<PathBuf>,
-    /// ONNX model that was trained, which `--to NEW.onnx` writes with the new weights
+    /// Trained ONNX model, which `--to NEW.onnx` writes with the new weights
     #[arg(long, value_name = "FILE", requires = "to")]
     pub onnx: Option<PathBuf>,
     /// File to take other weights from
@@ -400,10 +400,10 @@ pub struct Weights {
 pub struct Explain {
     #[command(flatten)]
     pub target: Target,
-    /// Say for each tensor its range, its binary point and what decided it
+    /// Print range and binary point of each tensor, and what decided it
     #[arg(long = "explain-numbers")]
     pub numbers: bool,
-    /// Also draw what each unit does in two steps
+    /// Also draw the units over two steps
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }
@@ -418,7 +418,7 @@ pub struct Ir {
     /// Text of a stage to run the pass on, instead of a program; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "data", "inputs"])]
     pub pass_input: Option<PathBuf>,
-    /// Name the passes and stages, in the order in which a program meets them
+    /// List the passes and stages in order
     #[arg(long, conflicts_with_all = ["after", "pass_input"])]
     pub list: bool,
 }
@@ -444,10 +444,10 @@ pub struct Graph {
 pub struct Init {
     /// Folder, which does not exist or is empty
     pub folder: PathBuf,
-    /// What the project is about
+    /// Template of the project
     #[arg(long, value_enum, default_value_t = TemplateName::Binary)]
     pub template: TemplateName,
-    /// Configuration whose machine and board it has, such as ulx3s; default: a small machine without a board
+    /// Configuration to take machine and board from, such as ulx3s; default: a small machine without a board
     #[arg(long, value_name = "NAME")]
     pub board: Option<PathBuf>,
 }
@@ -480,7 +480,7 @@ pub struct Sim {
     /// Only these cycles of the run, FROM..TO
     #[arg(long, value_name = "RANGE", requires = "wave", conflicts_with = "wave_samples", value_parser = parse_range)]
     pub wave_cycles: Option<Range<u64>>,
-    /// Only while these samples are computed, FROM..TO, counted from 0; in a batch, all of the batches they are in
+    /// Only while these samples (or their batches) are computed, FROM..TO, counted from 0
     #[arg(long, value_name = "RANGE", requires = "wave", value_parser = parse_range)]
     pub wave_samples: Option<Range<u64>>,
     /// The PU whose PEs are shown
@@ -492,14 +492,14 @@ pub struct Sim {
 pub struct Prove {
     #[command(flatten)]
     pub target: Target,
-    /// Batches that the proof runs over; two use both banks, and start from weights that a step has written
+    /// Batches of the proof; two use both banks and start from written weights
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: u32,
 }
 
 #[derive(Debug, Args)]
 pub struct CacheOptions {
-    /// Remove all of them: they are built again when they are needed
+    /// Remove all; they are rebuilt on demand
     #[arg(long)]
     pub prune: bool,
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::sync::LazyLock;
 use workbench::Choices;
 
-/// How a training goes; what is not said here follows from the `train` table beside the program, then from the configuration.
+/// Settings of a training; defaults are those of the `train` table beside the program, then of the configuration.
 #[derive(Debug, Clone, Default)]
 pub struct PlanOptions {
     /// For the one place that decides.

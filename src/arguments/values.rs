@@ -94,7 +94,7 @@ pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
     }
 }
 
-/// A project to begin with.
+/// A template of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TemplateName {
     /// Two classes: logistic regression
@@ -140,10 +140,10 @@ pub(super) fn parse_timeout(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Who shares the samples of every batch.
+/// Ranks that share the samples of every batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranks {
-    /// So many threads of this process.
+    /// Threads of this process.
     Threads(usize),
     /// All processes of MPI's world.
     World,
@@ -160,7 +160,7 @@ pub(super) fn parse_ranks(text: &str) -> Result<Ranks, String> {
     count.map(Ranks::Threads).ok_or_else(|| "between 1 and 256".to_owned())
 }
 
-/// What all of nextpnr takes.
+/// Seeds that every nextpnr accepts.
 pub(super) fn parse_place_seed(text: &str) -> Result<u32, String> {
     let seed = text.parse().ok().filter(|&seed: &u32| i32::try_from(seed).is_ok());
     seed.ok_or_else(|| format!("between 0 and {}", i32::MAX))

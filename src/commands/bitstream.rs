@@ -82,7 +82,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
 
 /// The way of devices without an open flow: the vendor's tool runs the script that `build` has written.
 fn vivado(hardware: &Hardware<'_>, out: &Path, format: Format, talk: &Talk) -> Result<(), Failure> {
-    talk.detail(format!("vivado with the script in {}; this takes long", out.display()));
+    talk.detail(format!("running vivado with the script in {}; this takes a while", out.display()));
     match fpga::vivado::run(&hardware.facts.part, out, &Toolbox::default()) {
         Ok(bitstream) => {
             let file = bitstream.display().to_string();

@@ -11,7 +11,7 @@ use std::path::Path;
 use workbench::report::Measured;
 use workbench::writing::folder::Earlier;
 use workbench::writing::{Files, pretty};
-use workbench::{Failure, How, Project};
+use workbench::{Failure, Project, RunOptions};
 
 /// Train, then measure.
 ///
@@ -20,7 +20,7 @@ use workbench::{Failure, How, Project};
 pub(super) fn measured(project: Project, report: &Report, talk: &Talk) -> Result<Measured, Failure> {
     let options = &report.train;
     let training = prepared(project, options, talk)?;
-    let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine) };
+    let how = RunOptions { stalls: options.stalls, curves: true, ..RunOptions::on(options.engine) };
     let outcome = trained(&training, &how, options, talk)?;
     if let Some(failure) = failure(&outcome, options) {
         return Err(failure);

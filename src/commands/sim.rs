@@ -160,7 +160,7 @@ fn training(
     let rungs = options.engine.as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
-        .map(|first| Failure::Mismatch(format!("{rungs} differs from what stands above it in the ladder: {first}")));
+        .map(|first| Failure::Mismatch(format!("{rungs} differs from the engine above it: {first}")));
     Ok(Simulation {
         simulated: Simulated {
             steps: steps.len(),

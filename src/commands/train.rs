@@ -19,7 +19,7 @@ use workbench::samples::{Choice, Samples, read_table};
 use workbench::saturation::Saturation;
 use workbench::serial::AttachedBoard;
 use workbench::training::Outcome;
-use workbench::{Failure, How, ModelFile, Progress, Project, Rung, Training, writing};
+use workbench::{Failure, ModelFile, Progress, Project, RunOptions, Rung, Training, writing};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
@@ -84,13 +84,13 @@ fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> 
     let training = with.agree(begun(global, options, with, talk))?;
     let on_boards = with.board.is_some() || !with.boards.is_empty();
     let rung = if on_boards { Rung::Board } else { options.engine };
-    let how = How {
+    let how = RunOptions {
         stalls: options.stalls,
         board: with.board,
         boards: with.boards,
         ranks: with.world,
         checkpoint_every: options.checkpoint_every,
-        ..How::on(rung)
+        ..RunOptions::on(rung)
     };
     let outcome = trained(&training, &how, options, talk)?;
     // A rank whose engine differs from the others is no rank whose weights are kept.
@@ -192,7 +192,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
 ///
 /// # Errors
 /// As [`Training::run`]; the checkpoint is of another training.
-pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn trained(training: &Training, how: &RunOptions<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
     let weights = &training.samples.signature.model;
     let with = With { board: how.board, boards: how.boards, world: how.ranks };
     let begun = options.resume.as_deref();
@@ -224,6 +224,6 @@ fn mismatch(engine: &str, comparison: &Comparison) -> String {
     let first = comparison.first.as_deref().unwrap_or("");
     let Comparison { words, differing, cycle_counts_differing, .. } = comparison;
     format!(
-        "{engine} differs from what stands above it in the ladder: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
+        "{engine} differs from the engine above it: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
     )
 }

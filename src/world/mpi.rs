@@ -281,7 +281,7 @@ impl<'w> Watch<'w> {
         let missing: Vec<i32> = others(self.world).filter(|rank| !self.waiting.contains(rank)).collect();
         let named = missing.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
         let why = match missing.len() {
-            0 => "the ranks wait for each other, and nothing comes through".to_owned(),
+            0 => "the ranks wait for each other, and no message arrives".to_owned(),
             _ => format!("rank {} waits for rank {named}, which has ended or hangs", self.world.rank()),
         };
         Lost { why, missing: missing.iter().map(|&rank| rank as usize).collect() }

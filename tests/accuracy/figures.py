@@ -1,4 +1,4 @@
-"""The golden figures of docs/accuracy.md, computed with NumPy: read, scale, train, judge.
+"""The golden figures of docs/tables/accuracy.txt, computed with NumPy: read, scale, train, judge.
 
 Stdin: {"data": path, "program": name, "train": rows, "test": rows, "orders": one per epoch, "mu": rate, "weights": name to a matrix}
 Stdout: [train loss, test loss, train score, test score]

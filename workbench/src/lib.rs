@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use workbench::samples::Choice;
-//! use workbench::{Choices, How, Project, Rung, Samples, Training};
+//! use workbench::{Choices, RunOptions, Project, Rung, Samples, Training};
 //!
 //! const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
 //!                     h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
@@ -24,8 +24,8 @@
 //! let table = Choice::of_text("rows.csv", &format!("a,b,target\n{rows}"))?;
 //! let samples = Samples::read(&project, &Choices::default(), table, &())?;
 //! let training = Training::new(project, samples)?;
-//! let words = training.run(&How::on(Rung::Fixed), None, &())?;
-//! let array = training.run(&How::on(Rung::Array), None, &())?;
+//! let words = training.run(&RunOptions::on(Rung::Fixed), None, &())?;
+//! let array = training.run(&RunOptions::on(Rung::Array), None, &())?;
 //! assert_eq!(words.last().trained.model, array.last().trained.model);
 //! assert!(array.last().trained.cycles.is_some() && array.last().test.unwrap().r2.unwrap() > 0.99);
 //! let design = training.design(&array.ranges, &())?;
@@ -108,7 +108,7 @@ pub use project::{Project, Request, Texts};
 pub use records::Records;
 pub use samples::{Data, Samples};
 pub use subject::Subject;
-pub use training::{How, Outcome, Training};
+pub use training::{Outcome, RunOptions, Training};
 
 /// What may cross threads, as bindings to other languages need it.
 const _: () = {

@@ -69,8 +69,8 @@ pub struct Project {
     reading: Options,
     /// Inputs of a function that stay in the grid, as the command line has them.
     resident_asked: Option<Vec<String>>,
-    /// The grid that is there already, if programs are for one.
-    there: Option<Machine>,
+    /// Existing grid to compile for.
+    target_grid: Option<Machine>,
     /// How many boards share its batches.
     pub divided: Option<u32>,
     /// Means that are left out, to see what they bring; of a function only.
@@ -266,7 +266,7 @@ impl Project {
             let name = language.name();
             return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
         }
-        let (resident_asked, there) = (None, None);
+        let (resident_asked, target_grid) = (None, None);
         Ok(Project {
             config,
             board,
@@ -280,7 +280,7 @@ impl Project {
             reading,
             trained: None,
             resident_asked,
-            there,
+            target_grid,
             divided: None,
             without: Without::NOTHING,
         })
@@ -307,9 +307,9 @@ impl Project {
         Recipe { train: train.clone(), machine, numbers }
     }
 
-    /// The machine as it is specified: what is left out is fitted to the programs. Of a grid that is there, nothing is left out.
+    /// The machine as it is specified: what is left out is fitted to the programs. An existing grid leaves nothing out.
     pub fn spec(&self) -> MachineSpec {
-        self.there.clone().map_or_else(|| self.config.spec.clone(), MachineSpec::from)
+        self.target_grid.clone().map_or_else(|| self.config.spec.clone(), MachineSpec::from)
     }
 
     /// The room on its board, if it has one.
@@ -329,7 +329,7 @@ impl Project {
         let spec = self.spec();
         let squares = spec.squares.unwrap_or(true);
         let numbers = self.config.numbers(&machine);
-        let (first, most) = match (self.config.spec.table_entries, &self.there) {
+        let (first, most) = match (self.config.spec.table_entries, &self.target_grid) {
             (Some(_), _) => (numbers.table_entries, numbers.table_entries),
             // As they were chosen for this grid.
             (None, Some(_)) => {
@@ -348,18 +348,18 @@ impl Project {
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators
-    /// of a grid that is there: those were fitted to programs with these binary points.
+    /// of an existing grid: those were fitted to programs with these binary points.
     fn spec_of_numbers(&self) -> MachineSpec {
         MachineSpec { accumulator: self.config.spec.accumulator, ..self.spec() }
     }
 
-    /// Make programs for a grid that is there. What the configuration says about the grid has to be true of it.
+    /// Make programs for an existing grid, which the configuration must describe.
     ///
     /// # Errors
     /// It is another grid.
     pub fn adopt(&mut self, board: &serial::AttachedBoard) -> Result<(), Failure> {
         board.check_config(&self.config, self.config_source.as_ref())?;
-        self.there = Some(board.machine().clone());
+        self.target_grid = Some(board.machine().clone());
         Ok(())
     }
 

@@ -30,7 +30,7 @@ use crate::samples::{self, Choice, Samples};
 use crate::sdram::{self, Place};
 use crate::serial::AttachedBoard;
 use crate::simulated::{Facts, SimulatedLine, Spent, System};
-use crate::training::{How, Point, Training};
+use crate::training::{Point, RunOptions, Training};
 use arch::link::Size;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
@@ -257,7 +257,7 @@ pub fn training(case: &Case, run: &Run, progress: &dyn Progress) -> Result<Train
 /// # Errors
 /// As [`Training::run`].
 pub fn target(training: &Training, progress: &dyn Progress) -> Result<Target, Failure> {
-    let how = How { curves: true, ..How::on(Rung::Array) };
+    let how = RunOptions { curves: true, ..RunOptions::on(Rung::Array) };
     let outcome = training.run(&how, None, progress)?;
     let (golden, array) = (&outcome.results[0].curve, &outcome.last().curve);
     let last = golden.last().and_then(|point| point.test);
@@ -436,7 +436,8 @@ fn simulate(
     there.schedule = training.schedule;
     let watch = Stopwatch { board: &board, spent: Mutex::default(), progress };
     // Nobody waits for the board's predictions.
-    let how = How { board: Some(&board), curves: by_epoch, own_predictions: false, ..How::on(Rung::Board) };
+    let how =
+        RunOptions { board: Some(&board), curves: by_epoch, own_predictions: false, ..RunOptions::on(Rung::Board) };
     let outcome = there.run(&how, None, &watch)?;
     let comparison = outcome.comparison.unwrap_or_default();
     if !comparison.agrees() {

@@ -30,7 +30,7 @@ use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::ranks::Communicator;
 use sim::train::rate::Shape;
-use sim::train::{Engines, Looks, Schedule, Trained, initial_model, predict, predict_on, resume};
+use sim::train::{Engines, EpochHooks, Schedule, Trained, initial_model, predict, predict_on, resume};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -53,9 +53,9 @@ pub struct Training {
     set: BTreeMap<String, f64>,
 }
 
-/// What a training runs on, and what is wanted of it.
+/// Engine and options of a training run.
 #[derive(Clone, Copy)]
-pub struct How<'a> {
+pub struct RunOptions<'a> {
     /// The lowest engine; the golden one always trains too.
     pub rung: Rung,
     /// Seed of random stalls.
@@ -74,11 +74,20 @@ pub struct How<'a> {
     pub ranks: Option<&'a Rc<dyn Communicator>>,
 }
 
-impl How<'_> {
-    /// Down to this rung, and nothing else.
+impl RunOptions<'_> {
+    /// This engine, with default options.
     pub fn on(rung: Rung) -> Self {
         let (curves, own_predictions) = (false, true);
-        How { rung, stalls: None, board: None, boards: &[], curves, own_predictions, checkpoint_every: 1, ranks: None }
+        RunOptions {
+            rung,
+            stalls: None,
+            board: None,
+            boards: &[],
+            curves,
+            own_predictions,
+            checkpoint_every: 1,
+            ranks: None,
+        }
     }
 }
 
@@ -99,8 +108,8 @@ pub struct Point {
 /// Most samples whose loss is shown while a training goes on.
 const SHOWN: usize = 256;
 
-/// What one engine achieved.
-pub struct Achieved {
+/// Result of one engine.
+pub struct EngineResult {
     /// Name of the engine.
     pub name: &'static str,
     /// Weights, cycles, samples.
@@ -120,7 +129,7 @@ pub struct Achieved {
 /// What a training gave.
 pub struct Outcome {
     /// The golden model, then the engine below it, if there is one.
-    pub results: Vec<Achieved>,
+    pub results: Vec<EngineResult>,
     /// How far the weights are from golden's, below golden.
     pub distance: Option<Distance>,
     /// What was compared with the rungs above.
@@ -139,7 +148,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The lowest engine.
-    pub fn last(&self) -> &Achieved {
+    pub fn last(&self) -> &EngineResult {
         &self.results[self.results.len() - 1]
     }
 }
@@ -205,14 +214,19 @@ impl Training {
     /// # Errors
     /// It diverges, or is cancelled.
     pub fn ranges(&self, progress: &dyn Progress) -> Result<NamedRanges, Failure> {
-        Ok(self.run(&How::on(Rung::Golden), None, progress)?.ranges)
+        Ok(self.run(&RunOptions::on(Rung::Golden), None, progress)?.ranges)
     }
 
     /// Train; go on from `begun`, if it has begun.
     ///
     /// # Errors
     /// It diverges, does not fit, a tool is missing, it is cancelled.
-    pub fn run(&self, how: &How<'_>, begun: Option<Checkpoint>, progress: &dyn Progress) -> Result<Outcome, Failure> {
+    pub fn run(
+        &self,
+        how: &RunOptions<'_>,
+        begun: Option<Checkpoint>,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, Failure> {
         let _listening = Listening::begin(progress);
         if let Some(all) = how.ranks {
             ranks::check(self, how, begun.as_ref(), all.as_ref())?;
@@ -269,7 +283,7 @@ impl Training {
     }
 
     /// What makes it this training: a checkpoint of another one is refused.
-    pub fn identity(&self, how: &How<'_>) -> BTreeMap<String, String> {
+    pub fn identity(&self, how: &RunOptions<'_>) -> BTreeMap<String, String> {
         let short = |hash: Sha256| arch::tools::hex(&hash.finalize())[..16].to_owned();
         let text = |text: &str| short(Sha256::new_with_prefix(text));
         let Schedule { epochs, batch, reduction, order, seed, rate } = self.schedule;
@@ -356,7 +370,7 @@ impl Training {
     }
 
     /// Whether the weights of every epoch are judged.
-    fn judges(&self, how: &How<'_>) -> bool {
+    fn judges(&self, how: &RunOptions<'_>) -> bool {
         how.curves || !self.samples.validation.is_empty()
     }
 
@@ -397,11 +411,11 @@ impl Training {
     fn achieve(
         &self,
         rung: Rung,
-        how: &How<'_>,
+        how: &RunOptions<'_>,
         engines: &mut Engines,
         kept: &mut Checkpoint,
         progress: &dyn Progress,
-    ) -> Result<Achieved, Failure> {
+    ) -> Result<EngineResult, Failure> {
         let (samples, schedule, name) = (&self.samples, &self.schedule, rung.as_str());
         let golden = rung == Rung::Golden;
         let before = if golden { kept.golden.clone() } else { kept.lower.clone().unwrap_or_default() };
@@ -476,7 +490,7 @@ impl Training {
                 progress.played(name, done);
                 !progress.cancelled()
             };
-            let looks = &mut Looks { every, goes_on: &mut goes_on };
+            let looks = &mut EpochHooks { every, goes_on: &mut goes_on };
             resume(engines, &samples.train, schedule, (before.epochs, start), looks, &mut after_epoch)
         };
         let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::spent);
@@ -501,7 +515,7 @@ impl Training {
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {
             (point.train, point.test) = (train, test);
         }
-        Ok(Achieved { name, trained, train, test, confusion, curve, spent })
+        Ok(EngineResult { name, trained, train, test, confusion, curve, spent })
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) trait Walk {
         *value = bit == 1;
     }
 
-    /// A number of which each value has a word.
+    /// An enumerated field.
     fn choice(&mut self, name: &str, bits: u32, words: &'static [&'static str], value: &mut u32) {
         let _ = words;
         self.unsigned(name, bits, value);

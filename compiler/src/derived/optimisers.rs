@@ -231,22 +231,22 @@ impl Steps<'_> {
         let direction = self.direction();
         let length = match self.optimiser.method {
             Method::Sgd => direction,
-            Method::Momentum { momentum } => self.fading("velocity", momentum, 1.0, direction, false),
+            Method::Momentum { momentum } => self.moving_average("velocity", momentum, 1.0, direction, false),
             Method::Nesterov { momentum } => {
-                let velocity = self.fading("velocity", momentum, 1.0, direction, false);
-                self.ahead(direction, velocity, momentum)
+                let velocity = self.moving_average("velocity", momentum, 1.0, direction, false);
+                self.nesterov(direction, velocity, momentum)
             }
             Method::Adagrad { epsilon } => {
-                let squares = self.fading("squares", 1.0, 1.0, direction, true);
+                let squares = self.moving_average("squares", 1.0, 1.0, direction, true);
                 self.divided(direction, squares, epsilon)
             }
             Method::Rmsprop { decay, epsilon } => {
-                let squares = self.fading("squares", decay, 1.0 - decay, direction, true);
+                let squares = self.moving_average("squares", decay, 1.0 - decay, direction, true);
                 self.divided(direction, squares, epsilon)
             }
             Method::Adam { momentum, decay, epsilon } => {
-                let mean = self.fading("velocity", momentum, 1.0 - momentum, direction, false);
-                let squares = self.fading("squares", decay, 1.0 - decay, direction, true);
+                let mean = self.moving_average("velocity", momentum, 1.0 - momentum, direction, false);
+                let squares = self.moving_average("squares", decay, 1.0 - decay, direction, true);
                 self.divided(mean, squares, epsilon)
             }
         };
@@ -306,7 +306,7 @@ impl Steps<'_> {
     }
 
     /// The next value of a state: `keep * state + take * new`, where `new` is the tensor or its square.
-    fn fading(&mut self, name: &str, keep: f64, take: f64, new: TensorId, squared: bool) -> TensorId {
+    fn moving_average(&mut self, name: &str, keep: f64, take: f64, new: TensorId, squared: bool) -> TensorId {
         let weight = &self.program.tensors[self.mean.descent.state.0];
         let (name, shape) = (format!("{}.{name}", weight.name), weight.shape.clone());
         let state = new_tensor(self.program, &name, shape, self.mean.descent.span);
@@ -324,7 +324,7 @@ impl Steps<'_> {
     }
 
     /// `direction + momentum * velocity`
-    fn ahead(&mut self, direction: TensorId, velocity: TensorId, momentum: f64) -> TensorId {
+    fn nesterov(&mut self, direction: TensorId, velocity: TensorId, momentum: f64) -> TensorId {
         let sum = self.temporary("ahead");
         self.element_wise(sum, |b, index| {
             let (direction, velocity) = (b.read(direction, index.to_vec()), b.read(velocity, index.to_vec()));

@@ -193,7 +193,7 @@ pub(crate) fn Loader(widths: &Widths) {
     let picked_group: Out<{ widths.place() }>;
     /// One if there is a scalar unit.
     let for_scalar: [Out<ForScalar>; scalars] = beat;
-    /// One if there is a way for sums.
+    /// Present if the grid exports partial sums.
     let parts: [Out<PartBeat>; exchanges] = |_| widths.gradient;
     #[clocked]
     let microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, PartField<Out>> = ProgramMemory::new(

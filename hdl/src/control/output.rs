@@ -164,7 +164,7 @@ pub(crate) fn Output(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2
     let taken = if exchanges == 0 { word } else { widths.accumulator };
     /// An emitting beat is issued.
     let emitted: In;
-    /// A beat that was issued two cycles ago sends a sum. One if there is a way for sums: words are whole sums then.
+    /// A beat that was issued two cycles ago sends a sum. Present if the grid exports partial sums: words are whole sums then.
     let leaves: [In; exchanges];
     let word: In<taken>;
     /// Of the lanes after the first.

@@ -34,7 +34,7 @@ fn RootLoop(bits: u32) {
     wrap_loaded = level.next_is_single;
 }
 
-/// Whom the beats of a root instruction are for.
+/// Destination of a root instruction's beats.
 #[block]
 fn RootDecode() {
     let (issued, is_global): In;

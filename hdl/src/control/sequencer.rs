@@ -34,7 +34,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let (tiles, exchanges) = (widths.gradients, widths.exchanges);
     let (scalars, alone) = (widths.scalars, widths.alone());
     let of_unit = |name: &str| alone.beat(name);
-    let crossings = widths.crossings;
+    let column_buses = widths.column_buses;
     let control_write: In;
     let control_address: In<ADDRESS_BITS>;
     let control_data: In<CHUNK_BITS>;
@@ -50,7 +50,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let alu_mask: Out<MaskBeat> = beat;
     /// One if there are gradient pads.
     let tiles: [Out<TileBeat>; tiles] = parked;
-    /// Whether the alu beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    /// Whether the alu beat sends a sum, and a part of one that comes back. Present if the grid exports partial sums.
     let leaves: [Out; exchanges];
     let sum_parts: [Out<PartBeat>; exchanges] = parked;
     let moves: Out<MoveBeat> = moves;
@@ -68,7 +68,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let scalar_sends: [Out; scalars];
     let (scalar_moves, scalar_loads): [Out<ForScalar>; scalars] = beat;
     /// One if the columns have buses.
-    let column_moves: [Out<ForColumns>; crossings] = beat;
+    let column_moves: [Out<ForColumns>; column_buses] = beat;
     let parts = AddressParts(widths);
     let registers = ControlRegisters(clock, reset = reset, machine, widths);
     let halting = HaltControl(clock, reset = reset);
@@ -114,7 +114,7 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let scalar_next: [Stage<AluBeat>; scalars] = of_unit;
     let scalar_sends_next: [Flag; scalars];
     let (scalar_moves_next, scalar_loads_next): [Stage<ForScalar>; scalars] = beat;
-    let column_moves_next: [Stage<ForColumns>; crossings] = beat;
+    let column_moves_next: [Stage<ForColumns>; column_buses] = beat;
 
     // Control port, registers and run.
     parts.address = control_address;

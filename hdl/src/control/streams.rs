@@ -92,7 +92,7 @@ pub(crate) fn AluStream(widths: &Widths) {
     let beat: Out<AluBeat> = |name| widths.beat(name);
     let mask_beat: Out<MaskBeat> = |name| widths.beat(name);
     let tile_beat: [Out<TileBeat>; tiles] = |_| widths.gradient;
-    /// The beat sends a sum. One if there is a way for sums.
+    /// The beat sends a sum. Present if the grid exports partial sums.
     let leaves: [Out; exchanges];
     #[clocked]
     let microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>, TileFields<Out>> = ProgramMemory::new(
@@ -214,7 +214,7 @@ pub(crate) fn MoveStream(widths: &Widths) {
     let place = |_: &str| widths.place();
     let bits = widths.moves.field("destination_base").bits;
     let tiles = widths.gradients;
-    let (scalars, crossings) = (widths.scalars, widths.crossings);
+    let (scalars, column_buses) = (widths.scalars, widths.column_buses);
     let program_write: In;
     let program_index: In<{ widths.index }>;
     let program_chunk: In<INSTRUCTION_CHUNK_BITS>;
@@ -230,7 +230,7 @@ pub(crate) fn MoveStream(widths: &Widths) {
     /// One if there is a scalar unit.
     let for_scalar: [Out<ForScalar>; scalars] = beat;
     /// One if the columns have buses.
-    let for_columns: [Out<ForColumns>; crossings] = beat;
+    let for_columns: [Out<ForColumns>; column_buses] = beat;
     #[clocked]
     let microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>, LateField<Out>> = ProgramMemory::new(
         "move",
@@ -243,7 +243,7 @@ pub(crate) fn MoveStream(widths: &Widths) {
     );
     let work: Stage<MoveFields> = field;
     let scalar_work: [Stage<ForScalar>; scalars] = beat;
-    let column_work: [Stage<ForColumns>; crossings] = beat;
+    let column_work: [Stage<ForColumns>; column_buses] = beat;
     let tile_work: [Stage<LateField>; tiles] = field;
     let last_tile_now: [Flag; tiles];
     let late_gates = [LateGate(); tiles];

@@ -54,7 +54,7 @@ impl Scratchpad {
         }
     }
 
-    /// With an output register, if `registered`: a word is there a cycle later.
+    /// With an output register, if `registered`: adds one cycle of read latency.
     pub(crate) fn with_register(self, registered: bool) -> Self {
         let word = self.read_data.width();
         Scratchpad { registered: (0..u32::from(registered)).map(|_| Wide::signed(word)).collect(), ..self }

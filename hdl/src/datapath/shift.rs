@@ -200,7 +200,7 @@ fn window_bits(width: u32, word: u32) -> u32 {
 
 /// Some stages of a right shifter as text. Every stage halves the places the word can still come from.
 ///
-/// What falls out below, and what differs above, is told by one mask of the amount, not stage by stage: that is shorter, and a
+/// Dropped low bits and differing high bits are detected with one mask of the amount, not stage by stage: that is shorter, and a
 /// simulator has one instruction for each part of it.
 struct ShifterText {
     /// The declarations.

@@ -124,11 +124,11 @@ pub fn train(
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     let trained = Trained { model: start.clone(), ..Trained::default() };
-    resume(engines, steps, schedule, (0, trained), &mut Looks { every: 1, goes_on: &mut |_| true }, after_epoch)
+    resume(engines, steps, schedule, (0, trained), &mut EpochHooks { every: 1, goes_on: &mut |_| true }, after_epoch)
 }
 
-/// How often somebody looks at a training.
-pub struct Looks<'a> {
+/// Hooks between the epochs of a training.
+pub struct EpochHooks<'a> {
     /// At its weights, after every so many epochs, and after the last one. At least 1; where epochs have different steps, after each.
     pub every: usize,
     /// At how many of those are done, where an engine can say; the training ends after the present epoch when this says so.
@@ -144,7 +144,7 @@ pub fn resume(
     steps: &[Step],
     schedule: &Schedule,
     (done, mut trained): (usize, Trained),
-    looks: &mut Looks<'_>,
+    looks: &mut EpochHooks<'_>,
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     engines.full.load(&trained.model);
@@ -365,7 +365,7 @@ mod tests {
             let mut engines = Engines { full: recorder(), rest: None, predict: recorder() };
             let (reduction, order) = (Reduction::Mean, Order::Permuted);
             let schedule = Schedule { epochs: 6, batch: 2, reduction, order, seed: 3, rate: None };
-            let looks = &mut Looks { every, goes_on: &mut |_| true };
+            let looks = &mut EpochHooks { every, goes_on: &mut |_| true };
             let begun = (done, Trained::default());
             resume(&mut engines, &steps, &schedule, begun, looks, &mut |_, _, _| Ok(ControlFlow::Continue(())))
                 .unwrap();
@@ -445,7 +445,7 @@ mod tests {
                 told.push(done);
                 true
             };
-            let looks = &mut Looks { every: 3, goes_on: &mut goes_on };
+            let looks = &mut EpochHooks { every: 3, goes_on: &mut goes_on };
             let mut after_epoch = |epoch: usize, _: &Trained, _: &Engines| {
                 ended.push(epoch);
                 Ok(ControlFlow::Continue(()))

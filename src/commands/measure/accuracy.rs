@@ -12,7 +12,7 @@ use sim::train::metrics::Metrics;
 use workbench::documents::Document;
 use workbench::report::trained;
 use workbench::widths::{InWords, Parts};
-use workbench::{Failure, How, Rung};
+use workbench::{Failure, RunOptions, Rung};
 
 /// Training in words of several widths, beside real numbers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub fn run(global: &Global, options: &Accuracy, talk: &Talk) -> Result<(), Failu
     let project = subject::project(global, options.train.program.as_deref(), &options.train.limits().into())?;
     let training = train::prepared(project, &options.train, talk)?;
     let project = &training.project;
-    let golden = training.run(&How::on(Rung::Golden), None, &TrainingTalk::new(talk, None))?;
+    let golden = training.run(&RunOptions::on(Rung::Golden), None, &TrainingTalk::new(talk, None))?;
     let reals = &golden.results[0];
     let silent = Talk::silent();
     let width = |number: usize| InWords::of(options.words[number], &training, &golden, &silent);

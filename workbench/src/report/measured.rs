@@ -93,7 +93,7 @@ impl Progress for Quiet<'_> {
 mod tests {
     use super::*;
     use crate::samples::Choice;
-    use crate::{Choices, How, Project, Rung, Samples};
+    use crate::{Choices, Project, RunOptions, Rung, Samples};
     use std::sync::Mutex;
 
     /// Writes down what it hears, and wants to stop.
@@ -150,7 +150,7 @@ mod tests {
         let table = Choice::of_text("rows.csv", &format!("a,b,target\n{rows}")).unwrap();
         let samples = Samples::read(&project, &Choices::default(), table, &()).unwrap();
         let training = Training::new(project, samples).unwrap();
-        let outcome = training.run(&How { curves: true, ..How::on(Rung::Array) }, None, &()).unwrap();
+        let outcome = training.run(&RunOptions { curves: true, ..RunOptions::on(Rung::Array) }, None, &()).unwrap();
         let measured = Measured::new(training, outcome, "tabla-gen report".to_owned(), &[], &()).unwrap();
         assert_eq!(measured.page().die, None);
         let measured = measured.with_die(Some("<svg></svg>".to_owned()));

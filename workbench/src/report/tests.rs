@@ -7,7 +7,7 @@ use crate::samples::Choice;
 use crate::simulated::Spent;
 use crate::subject::Subject;
 use crate::training::Outcome;
-use crate::{Choices, How, Rung, Samples, Training};
+use crate::{Choices, RunOptions, Rung, Samples, Training};
 use serde_json::{Value, json};
 use sim::distance::Distance;
 use sim::train::metrics::Metrics;
@@ -44,7 +44,7 @@ fn line(grid: &str, asked: &Choices) -> Training {
 }
 
 fn run(training: &Training, curves: bool) -> Outcome {
-    training.run(&How { curves, ..How::on(Rung::Array) }, None, &()).unwrap()
+    training.run(&RunOptions { curves, ..RunOptions::on(Rung::Array) }, None, &()).unwrap()
 }
 
 /// The report of a training, its text, and the report as JSON.

@@ -10,7 +10,7 @@ use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
 use crate::progress::Progress;
-use crate::training::{How, Outcome, Training};
+use crate::training::{Outcome, RunOptions, Training};
 use arch::{Code, Diagnostic};
 use sha2::{Digest, Sha256};
 use sim::train::ranks::Communicator;
@@ -44,7 +44,7 @@ pub fn agree<T>(all: &dyn Communicator, own: Result<T, Failure>) -> Result<T, Fa
 /// Refuse what ranks cannot do, and ranks of different trainings, or that would go on from different places.
 pub(crate) fn check(
     training: &Training,
-    how: &How<'_>,
+    how: &RunOptions<'_>,
     begun: Option<&Checkpoint>,
     all: &dyn Communicator,
 ) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ fn different(message: String) -> Failure {
 }
 
 /// Whether the batches of this training can be divided on this engine.
-fn possible(training: &Training, how: &How<'_>) -> Result<(), Failure> {
+fn possible(training: &Training, how: &RunOptions<'_>) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::Usage(format!("ranks do not run on {}: {why}", how.rung.as_str())));
     match how.rung {
         Rung::Golden => return refused("sums of real numbers depend on their order; use --engine fixed or array"),
@@ -128,7 +128,7 @@ pub(crate) fn check_same_programs(
 /// As [`Training::run`].
 pub fn on_threads(
     training: &Training,
-    how: &How<'_>,
+    how: &RunOptions<'_>,
     (ranks, patience): (usize, Duration),
     begun: Option<&Checkpoint>,
     progress: &dyn Progress,
@@ -137,7 +137,7 @@ pub fn on_threads(
     let one = |rank: Thread, progress: &dyn Progress| {
         let board = boards.get(rank.rank());
         let all: Rc<dyn Communicator> = Rc::new(rank);
-        let how = How { stalls, curves, board, ranks: Some(&all), ..How::on(rung) };
+        let how = RunOptions { stalls, curves, board, ranks: Some(&all), ..RunOptions::on(rung) };
         training.run(&how, begun.cloned(), progress)
     };
     let (first, others) = std::thread::scope(|scope| {

@@ -8,7 +8,7 @@
 
 use super::checkpoint::{Checkpoint, Reached};
 use super::engines::Rung;
-use super::{How, Outcome, Training};
+use super::{Outcome, RunOptions, Training};
 use crate::failure::Failure;
 use crate::images::Lowered;
 use crate::progress::Progress;
@@ -109,7 +109,7 @@ impl InWords {
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
         let rounded = Parts { train: judge(&samples.train)?, test };
         // The golden part of the training is known.
-        let how = How::on(Rung::Fixed);
+        let how = RunOptions::on(Rung::Fixed);
         let mut known = Checkpoint::new(training.identity(&how));
         let trained = golden.results[0].trained.clone();
         known.golden =

@@ -195,10 +195,10 @@ fn remark(point: &Point) -> String {
 /// What `best` means, and where figures are from.
 fn legend(points: &[Point]) -> &'static str {
     if points.iter().any(|point| point.clock.is_some()) {
-        "best: no other machine is as fast with as few look-up tables; resources are those of netlists, speeds those of the whole board, \
+        "best: on the Pareto front of speed and look-up tables; resources are those of netlists, speeds those of the whole board, \
          at the clock asked for or at the median of the seeds where that is slower"
     } else {
-        "best: no other machine is as fast with as few look-up tables; resources are estimates, speeds those of the whole board"
+        "best: on the Pareto front of speed and look-up tables; resources are estimates, speeds those of the whole board"
     }
 }
 
