@@ -276,9 +276,9 @@ impl Hardware<'_> {
             FlowError::MissedClock { .. } => {
                 does_not_fit("no bitstream was written; ask for a slower clock with `clock_mhz` in [board]")
             }
-            FlowError::Unrouted { .. } => does_not_fit(
-                "try another seed (`--place-seed`) or fewer PEs: `pus` and `pes_per_pu` in [machine]",
-            ),
+            FlowError::Unrouted { .. } => {
+                does_not_fit("try another seed (`--place-seed`) or fewer PEs: `pus` and `pes_per_pu` in [machine]")
+            }
             FlowError::Constraint(_) => {
                 let constraints = self.project.board.known.as_ref().and_then(|known| known.constraints.clone());
                 let place = Source { text: String::new(), ..constraints.unwrap_or(source) };

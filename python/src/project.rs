@@ -333,9 +333,7 @@ impl Project {
             let outcome = training.run(&RunOptions { curves, ..RunOptions::on(rung) }, None, progress)?;
             if let Some(comparison) = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees()) {
                 let (name, first) = (outcome.last().name, comparison.first.as_deref().unwrap_or(""));
-                return Err(Failure::Mismatch(format!(
-                    "{name} differs from the engine above it: {first}"
-                )));
+                return Err(Failure::Mismatch(format!("{name} differs from the engine above it: {first}")));
             }
             Ok((training, outcome))
         })?;

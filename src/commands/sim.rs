@@ -159,8 +159,7 @@ fn training(
     let warnings = warnings.chain(saturation::warnings(&predicted, Unit::Row)).collect();
     let rungs = options.engine.as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
-    let differs = differs
-        .map(|first| Failure::Mismatch(format!("{rungs} differs from the engine above it: {first}")));
+    let differs = differs.map(|first| Failure::Mismatch(format!("{rungs} differs from the engine above it: {first}")));
     Ok(Simulation {
         simulated: Simulated {
             steps: steps.len(),

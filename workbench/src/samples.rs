@@ -186,6 +186,7 @@ impl Samples {
         let mut samples = Samples::without_rows(project, (settings, plan), encoding, origin, progress)?;
         samples.encoding.check(&samples.signature).map_err(|error| about(vec![error]))?;
         let rows = samples.encoding.read(table, true, gaps).map_err(about)?;
+        samples.encoding.check_integers(table, &rows, &samples.signature).map_err(about)?;
         samples.take(rows, choice.saved.is_none().then_some(choice.missing), choice.limit);
         Ok(samples)
     }
@@ -216,7 +217,9 @@ impl Samples {
         let held = ((count as f64 * self.settings.validation) as usize).min(count.saturating_sub(1));
         let validation = parts.train.split_off(count - held);
         match measured {
-            Some(missing) => self.encoding.measure(&mut rows, &parts.train, &self.settings, missing),
+            Some(missing) => {
+                self.encoding.measure(&mut rows, &parts.train, (&self.settings, &self.signature), missing);
+            }
             None => self.encoding.fill(&mut rows),
         }
         let (encoding, signature) = (&self.encoding, &self.signature);
@@ -463,6 +466,7 @@ pub fn unlabelled(
     signature: &Signature,
 ) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
     let mut rows = encoding.read(table, false, encoding.replacements.is_some())?;
+    encoding.check_integers(table, &rows, signature)?;
     encoding.fill(&mut rows);
     Ok((0..rows.features.len()).map(|row| encoding.step(&rows, row, signature)).collect())
 }
@@ -488,7 +492,7 @@ pub fn signature(
     let fields_with = |role: &Role| {
         let named = move |tensor: &&Tensor| tensor.role == *role && tensor.name != RATE && !is_weight(tensor);
         let tensors = program.tensors.iter().filter(named);
-        tensors.map(|tensor| Field { name: tensor.name.clone(), shape: tensor.shape.clone() }).collect::<Vec<_>>()
+        tensors.map(Field::of).collect::<Vec<_>>()
     };
     let wrong = |message: String, help: String| {
         let diagnostic = arch::Diagnostic::global(arch::Code::Config, message).with_help(help);
@@ -540,10 +544,10 @@ pub fn signature(
                 format!("the program has no scalar input `{name}`, which [train] names as the weight of a sample");
             return Err(wrong(message, format!("its names are {}", names())));
         };
-        fields.push(Field { name: weight.name.clone(), shape: Vec::new() });
+        fields.push(Field::of(weight));
     }
     let rate = program.tensors.iter().filter(|tensor| tensor.name == RATE);
-    fields.extend(rate.map(|tensor| Field { name: tensor.name.clone(), shape: Vec::new() }));
+    fields.extend(rate.map(|tensor| Field { shape: Vec::new(), ..Field::of(tensor) }));
     let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
     let model = state.map(|tensor| (tensor.name.clone(), elements(&tensor.shape))).collect();
     let prediction = (wanted.clone(), elements(shape));

@@ -240,7 +240,7 @@ mod tests {
     use sim::train::engine::Field;
 
     fn signature() -> Signature {
-        let field = |name: &str| Field { name: name.to_owned(), shape: vec![2] };
+        let field = |name: &str| Field { name: name.to_owned(), shape: vec![2], integer: false };
         Signature {
             fields: vec![field("x"), field("y")],
             inputs: 1,

@@ -155,18 +155,54 @@ impl Encoding {
         Ok(Rows { features, targets, weights })
     }
 
-    /// Take from some rows what stands in for missing features, put it in everywhere, then take the scales.
-    pub fn measure(&mut self, rows: &mut Rows, training: &[usize], settings: &Settings, missing: Missing) {
+    /// Take from some rows what stands in for missing features, put it in everywhere, then take the scales. What fills integers is not
+    /// scaled, and gets integers for gaps.
+    pub fn measure(
+        &mut self,
+        rows: &mut Rows,
+        training: &[usize],
+        (settings, signature): (&Settings, &Signature),
+        missing: Missing,
+    ) {
+        let integers: Vec<usize> = (0..).zip(self.integers(signature)).filter_map(|(n, is)| is.then_some(n)).collect();
         if missing != Missing::Refuse {
-            self.replacements = Some(replacements(&rows.features, training, missing));
+            let mut found = replacements(&rows.features, training, missing);
+            integers.iter().for_each(|&feature| found[feature] = libm::rint(found[feature]));
+            self.replacements = Some(found);
         }
         self.fill(rows);
         if settings.standardise {
             self.standardise = Standardiser::measure(&rows.features, training);
+            for &feature in &integers {
+                (self.standardise.mean[feature], self.standardise.deviation[feature]) = (0.0, 1.0);
+            }
         }
         if settings.scales_target() {
             self.standardise_targets = Standardiser::measure(&rows.targets, training);
         }
+    }
+
+    /// Per feature whether it fills an integer.
+    fn integers(&self, signature: &Signature) -> Vec<bool> {
+        let inputs = signature.fields[..signature.inputs].iter();
+        let each = inputs.flat_map(|field| std::iter::repeat_n(field.integer, field.elements()));
+        each.skip(usize::from(self.bias)).take(self.features.len()).collect()
+    }
+
+    /// Refuse fractions where the program takes integers.
+    ///
+    /// # Errors
+    /// `E-DATA`: the first such cell of each column.
+    pub fn check_integers(&self, table: &Table, rows: &Rows, signature: &Signature) -> Result<(), Vec<Diagnostic>> {
+        let columns = table.columns_of(&self.features)?;
+        let integers = self.integers(signature);
+        let fraction = |(feature, &column): (usize, &usize)| {
+            let cell = |row: &Vec<f64>| row[feature].is_finite() && libm::trunc(row[feature]) != row[feature];
+            let row = integers.get(feature)?.then(|| rows.features.iter().position(cell)).flatten()?;
+            Some(table.wrong(row, column, "a fraction, and the program takes integers here"))
+        };
+        let wrong: Vec<Diagnostic> = columns.iter().enumerate().filter_map(fraction).collect();
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 
     /// Put in what stands for missing features.
@@ -288,7 +324,8 @@ mod tests {
 
     /// Fields and how many of them are inputs.
     fn signature(fields: &[(&str, &[u32])], inputs: usize) -> Signature {
-        let field = |&(name, shape): &(&str, &[u32])| Field { name: name.to_owned(), shape: shape.to_vec() };
+        let field =
+            |&(name, shape): &(&str, &[u32])| Field { name: name.to_owned(), shape: shape.to_vec(), integer: false };
         Signature {
             fields: fields.iter().map(field).collect(),
             inputs,
@@ -356,12 +393,12 @@ mod tests {
         assert!(encoding.read(&data, true, false).is_err(), "a gap");
         let mut rows = encoding.read(&data, true, true).unwrap();
         assert_eq!((rows.weights.clone(), rows.targets.concat()), (vec![0.5, 2.0, 1.0], vec![10.0, 20.0, 60.0]));
-        encoding.measure(&mut rows, &[0, 1], &settings, Missing::Mean);
+        let fields: &[(&str, &[u32])] = &[("x", &[3]), ("t", &[]), ("k", &[]), (RATE, &[])];
+        let signature = signature(fields, 1);
+        encoding.measure(&mut rows, &[0, 1], (&settings, &signature), Missing::Mean);
         assert_eq!(encoding.replacements, Some(vec![2.0, 2.0]));
         assert_eq!(rows.features, [[1.0, 2.0], [3.0, 2.0], [5.0, 4.0]]);
         // Means 2 and 2, deviations 1 and 0; the target has mean 15 and deviation 5.
-        let fields: &[(&str, &[u32])] = &[("x", &[3]), ("t", &[]), ("k", &[]), (RATE, &[])];
-        let signature = signature(fields, 1);
         let step = |row| encoding.step(&rows, row, &signature);
         assert_eq!(step(0), [vec![1.0, -1.0, 0.0], vec![-1.0], vec![0.5], vec![1.0]]);
         assert_eq!(step(2), [vec![1.0, 3.0, 0.0], vec![9.0], vec![1.0], vec![1.0]]);
@@ -375,10 +412,28 @@ mod tests {
         let plain = super::tests::settings(&format!("{SQUARED}standardise = false\nstandardise_target = false"));
         let mut encoding = Encoding::choose(&data, &plain, None, 1).unwrap();
         let mut rows = encoding.read(&data, true, true).unwrap();
-        encoding.measure(&mut rows, &[0, 1], &plain, Missing::Refuse);
+        encoding.measure(&mut rows, &[0, 1], (&plain, &signature), Missing::Refuse);
         assert_eq!((encoding.replacements, rows.features[1][1].is_nan()), (None, true));
         assert_eq!(encoding.standardise, Standardiser::identity(3));
         assert_eq!(encoding.standardise_targets, Standardiser::identity(1));
+    }
+
+    /// What fills integers is not scaled, gaps become integers, and fractions are refused at their cell.
+    #[test]
+    fn integers_stay_integers() {
+        let data = table("a,b,y\n1,2,10\n4,,20\n5,4.5,60\n");
+        let settings = settings(SQUARED);
+        let mut encoding = Encoding::choose(&data, &settings, None, 1).unwrap();
+        let mut rows = encoding.read(&data, true, true).unwrap();
+        let mut signature = signature(&[("x", &[2]), ("t", &[])], 1);
+        assert_eq!(encoding.check_integers(&data, &rows, &signature), Ok(()));
+        signature.fields[0].integer = true;
+        let wrong = encoding.check_integers(&data, &rows, &signature).expect_err("4.5");
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].message.contains("row 3") && wrong[0].message.contains("`b`"), "{}", wrong[0].message);
+        encoding.measure(&mut rows, &[0, 1, 2], (&settings, &signature), Missing::Mean);
+        assert_eq!(encoding.replacements, Some(vec![3.0, 3.0]));
+        assert_eq!(encoding.step(&rows, 1, &signature)[0], [4.0, 3.0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::clipped::Clipped;
 use arch::Diagnostic;
 use arch::store::order::{Permutation, key_of_epoch};
 use compiler::ranges::Ranges;
+use compiler::tensor::{Element, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -46,9 +47,17 @@ pub struct Field {
     pub name: String,
     /// Extents of one sample.
     pub shape: Vec<u32>,
+    /// Whether its elements are integers.
+    pub integer: bool,
 }
 
 impl Field {
+    /// The field of a tensor.
+    pub fn of(tensor: &Tensor) -> Field {
+        let integer = matches!(tensor.element, Element::Int { .. });
+        Field { name: tensor.name.clone(), shape: tensor.shape.clone(), integer }
+    }
+
     /// Number of elements of one sample.
     pub fn elements(&self) -> usize {
         self.shape.iter().map(|&n| n as usize).product()
@@ -275,7 +284,7 @@ mod tests {
 
     #[test]
     fn steps_have_the_names_of_their_fields() {
-        let field = |name: &str| Field { name: name.to_owned(), shape: vec![2] };
+        let field = |name: &str| Field { name: name.to_owned(), shape: vec![2], integer: false };
         let fields = vec![field("x"), field("y")];
         let (prediction, model, sequence) = (("h".to_owned(), 1), Vec::new(), Vec::new());
         let signature = Signature { fields, inputs: 1, prediction, model, sequence };

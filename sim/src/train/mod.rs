@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn signature() -> Signature {
-        let field = |name: &str| Field { name: name.to_owned(), shape: vec![] };
+        let field = |name: &str| Field { name: name.to_owned(), shape: vec![], integer: false };
         Signature {
             fields: vec![field("x"), field("y")],
             inputs: 1,

@@ -160,7 +160,7 @@ mod tests {
     fn weights_are_what_was_loaded() {
         let text = "input x\nstate w\ntemporary h\nh = w * x\nname h = h\n";
         let signature = Signature {
-            fields: vec![Field { name: "x".to_owned(), shape: vec![] }],
+            fields: vec![Field { name: "x".to_owned(), shape: vec![], integer: false }],
             inputs: 1,
             prediction: ("h".to_owned(), 1),
             model: vec![("w".to_owned(), 1)],

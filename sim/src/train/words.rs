@@ -142,7 +142,7 @@ name other = t
 
     fn signature(prediction: &str) -> Signature {
         Signature {
-            fields: vec![Field { name: "x".to_owned(), shape: vec![2] }],
+            fields: vec![Field { name: "x".to_owned(), shape: vec![2], integer: false }],
             inputs: 1,
             prediction: (prediction.to_owned(), 6),
             model: vec![("w".to_owned(), 1)],

@@ -134,7 +134,7 @@ proptest! {
 pub(crate) fn signature(case: &Case) -> Signature {
     let shape =
         |name: &str| case.fixed.tensors.iter().find(|tensor| tensor.name == name).expect("it exists").shape.clone();
-    let field = |(_, name): (TensorId, String)| Field { shape: shape(&name)[1..].to_vec(), name };
+    let field = |(_, name): (TensorId, String)| Field { shape: shape(&name)[1..].to_vec(), name, integer: false };
     let fields: Vec<Field> = tensors(&case.fixed, &Role::Input).into_iter().map(field).collect();
     let weights = tensors(&case.fixed, &Role::State).into_iter();
     let model = weights.map(|(_, name)| (name.clone(), case.model[&name].len())).collect();
