@@ -10,6 +10,7 @@
 //! | 5 | an external tool is missing or failed |
 //! | 6 | a file or device cannot be read or written |
 //! | 7 | values were clipped to their words, and `--deny-saturation` was given |
+//! | 8 | the words do not suffice, and `--deny-inaccuracy` was given |
 //! | 101 | a bug of ours |
 //! | 130 | interrupted |
 
@@ -32,6 +33,7 @@ pub fn exit_code(failure: &Failure) -> u8 {
         Failure::Tool(_) => 5,
         Failure::File(_) => 6,
         Failure::Saturated(_) => 7,
+        Failure::Inaccurate(_) => 8,
         Failure::Bug(_) => 101,
         Failure::Interrupted => 130,
     }
@@ -61,6 +63,7 @@ mod tests {
             Failure::Tool(String::new()),
             Failure::File(String::new()),
             Failure::Saturated(String::new()),
+            Failure::Inaccurate(String::new()),
             Failure::Interrupted,
             Failure::Bug(String::new()),
         ];

@@ -16,6 +16,7 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
         Failure::Usage(message)
         | Failure::Mismatch(message)
         | Failure::Saturated(message)
+        | Failure::Inaccurate(message)
         | Failure::Tool(message)
         | Failure::File(message)
         | Failure::Bug(message) => {
@@ -28,7 +29,10 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
             let message = format!("{message}{internal}");
             output::error_line(&format!("error: {}", visible(&message)));
             // What is wrong with a result stands in it, and stdout holds one document only.
-            let is_told = matches!(failure, Failure::Usage(_) | Failure::Mismatch(_) | Failure::Saturated(_));
+            let is_told = matches!(
+                failure,
+                Failure::Usage(_) | Failure::Mismatch(_) | Failure::Saturated(_) | Failure::Inaccurate(_)
+            );
             if global.format == Format::Json && !is_told {
                 let _ = output::json(&plain(failure.code().as_str(), &message));
             }

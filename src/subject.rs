@@ -29,6 +29,13 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
     })
 }
 
+/// Config and program that a target names, with the records that its binary points are chosen from.
+pub fn target(global: &Global, target: &Target) -> Result<Project, Failure> {
+    let mut project = project(global, target.program.as_deref(), &target.entry)?;
+    project.calibrate.clone_from(&target.calibrate);
+    Ok(project)
+}
+
 fn limits(entry: &Entry) -> Limits {
     let mut limits = Limits::default();
     for &(name, value) in &entry.limits.limit {

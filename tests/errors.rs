@@ -34,6 +34,15 @@ fn arguments(code: Code, file: &str) -> Vec<&str> {
             vec!["eval", file, "--engine", "fixed", "--inputs", inputs, "--config", config]
         }
         Code::WarnSlow => vec!["explain", file],
+        Code::WarnStall => {
+            let data = ["--data", "examples/breast_cancer.csv", "--machine", "word=8"];
+            [&["train", file, "--engine", "fixed"][..], &data].concat()
+        }
+        Code::WarnCalibration => {
+            let given =
+                ["--inputs", "docs/errors/W-CALIBRATION.json", "--calibrate", "docs/errors/W-CALIBRATION.records.json"];
+            [&["eval", file, "--engine", "fixed"][..], &given].concat()
+        }
         Code::WarnNumber => vec!["eval", file, "--inputs", "docs/errors/W-NUMBER.json"],
         _ => vec!["check", file],
     }
@@ -109,7 +118,8 @@ fn section(code: Code) -> String {
 /// Codes that are about no text of the user's are explained as the others are.
 #[test]
 fn codes_of_runs_are_explained() {
-    let names = ["E-USAGE", "E-FILE", "E-TOOL", "E-MISMATCH", "E-SATURATED", "E-INTERNAL", "E-INTERRUPTED"];
+    let names =
+        ["E-USAGE", "E-FILE", "E-TOOL", "E-MISMATCH", "E-SATURATED", "E-INACCURATE", "E-INTERNAL", "E-INTERRUPTED"];
     for name in names {
         let code = Code::named(name).unwrap();
         let page = tool::done(&["explain", name]).stdout;

@@ -23,7 +23,10 @@ fn each_exit_code_has_a_command() {
     let twice = file(folder.path(), "twice.tc", "def f(float(1) x) -> (s) {\n  s(i) = x(i) * 2.0\n}\n");
     let one = file(folder.path(), "one.json", r#"{"x": [1]}"#);
     let clipped = ["eval", &twice, "--inputs", &one, "--config", &narrow, "--engine", "fixed", "--deny-saturation"];
-    let cases: [(i32, &[&str], &str); 8] = [
+    let few = file(folder.path(), "few.toml", "[numbers.fractions]\ns = 1\n");
+    let third = file(folder.path(), "third.json", r#"{"x": [0.3]}"#);
+    let coarse = ["eval", &twice, "--inputs", &third, "--config", &few, "--engine", "fixed", "--deny-inaccuracy"];
+    let cases: [(i32, &[&str], &str); 9] = [
         (0, &["check", LOGISTIC], "no errors"),
         (1, &["check", &wrong], "E-UNDEF"),
         (2, &["check", LOGISTIC, "--no-such-option"], "--no-such-option"),
@@ -32,6 +35,7 @@ fn each_exit_code_has_a_command() {
         (5, &["sim", LOGISTIC, "--config", "tiny", "--steps", "1"], "scripts/setup"),
         (6, &["build", LOGISTIC, "--config", "tiny", "--out", &blocked], "cannot write"),
         (7, &clipped, "clipped"),
+        (8, &coarse, "16 bits do not suffice"),
     ];
     let mut seen = BTreeSet::new();
     for (code, arguments, word) in cases {

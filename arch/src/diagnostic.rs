@@ -132,10 +132,16 @@ codes! {
     Mismatch = "E-MISMATCH" => "Report it with the command, the config and the program: it is a bug, or a board that does not compute what it should.",
     /// Values were clipped to their words, and `--deny-saturation` was given.
     Saturated = "E-SATURATED" => "Use a wider word, more headroom or a fixed binary point for the tensors that the result names under `saturations`.",
+    /// The words do not suffice for the values of this run, and `--deny-inaccuracy` was given.
+    Inaccurate = "E-INACCURATE" => "Use words of the width that the message names, or wider input ranges: `tabla-gen explain W-ACCURACY` says more.",
     /// A bug of the tool.
     Internal = "E-INTERNAL" => "Report it with the command, the config and the program.",
     /// The user interrupted the command.
     Interrupted = "E-INTERRUPTED" => "Start it again; a training with `--checkpoint` goes on with `--resume`.",
+    /// Updates of a weight are less than half of a last place and round to nothing.
+    WarnStall = "W-STALL" => "Use a larger rate, more bits after the binary point of the weight, or the wider words that the message names.",
+    /// Binary points were chosen from few records.
+    WarnCalibration = "W-CALIBRATION" => "Give the command at least 32 records of what the hardware will see: `--calibrate FILE`, or `--inputs FILE` with a list.",
     /// Some gradient elements are never assigned.
     WarnPartial = "W-PARTIAL" => "Assign all elements of the gradient if all weights are to be trained.",
     /// A constant is defined again.
@@ -169,8 +175,16 @@ codes! {
 impl Code {
     /// Whether it is about a whole run, not about a text of the user's.
     pub fn is_about_run(self) -> bool {
-        let of_runs =
-            [Code::Usage, Code::File, Code::Tool, Code::Mismatch, Code::Saturated, Code::Internal, Code::Interrupted];
+        let of_runs = [
+            Code::Usage,
+            Code::File,
+            Code::Tool,
+            Code::Mismatch,
+            Code::Saturated,
+            Code::Inaccurate,
+            Code::Internal,
+            Code::Interrupted,
+        ];
         of_runs.contains(&self)
     }
 

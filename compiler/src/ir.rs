@@ -37,7 +37,7 @@ impl Settings {
         let (named, others) = &self.magnitudes;
         let magnitude = |name: &str| named.iter().find(|(known, _)| known == name).map_or(*others, |(_, size)| *size);
         let range = |tensor: &tensor::Tensor| Some((-magnitude(&tensor.name), magnitude(&tensor.name)));
-        Ranges { tensors: program.tensors.iter().map(range).collect() }
+        Ranges::of_tensors(program.tensors.iter().map(range).collect())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What values a program's tensors take: measured in a golden run, or declared.
 
+use std::collections::BTreeMap;
+
 /// From here on a value stands for an infinity: words have none, and no data come near it.
 const BEYOND: f64 = (1_u128 << 90) as f64;
 
@@ -30,9 +32,25 @@ pub fn within_words(value: f64) -> f64 {
 pub struct Ranges {
     /// One entry per tensor.
     pub tensors: Vec<Option<(f64, f64)>>,
+    /// Of inputs, where they were seen, smallest and largest value of each element, row by row.
+    pub elements: BTreeMap<usize, Vec<(f64, f64)>>,
 }
 
 impl Ranges {
+    /// Of tensors alone.
+    pub fn of_tensors(tensors: Vec<Option<(f64, f64)>>) -> Ranges {
+        Ranges { tensors, elements: BTreeMap::new() }
+    }
+
+    /// Widen each element of an input to hold its value.
+    pub fn include_elements(&mut self, tensor: usize, values: &[f64]) {
+        let elements =
+            self.elements.entry(tensor).or_insert_with(|| values.iter().map(|&value| (value, value)).collect());
+        for ((low, high), &value) in elements.iter_mut().zip(values) {
+            (*low, *high) = (low.min(value), high.max(value));
+        }
+    }
+
     /// Widen tensor `tensor` to hold `value`.
     pub fn include(&mut self, tensor: usize, value: f64) {
         if !value.is_finite() {

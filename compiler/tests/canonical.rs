@@ -41,7 +41,7 @@ fn outcome(text: &str) -> String {
     canonical.tensors.iter_mut().for_each(|tensor| tensor.span = Span::default());
     canonical.nests.iter_mut().for_each(|nest| nest.origin = Origin::default());
     let mut written = canonical.to_string();
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-1.0, 1.0)); canonical.tensors.len()]);
     match fixed::lower(&canonical, &ranges, &Numbers::of_width(16)) {
         Ok((lowered, _)) => write!(written, "\n{lowered}").expect("text grows"),
         Err(errors) => {

@@ -15,7 +15,7 @@ fn lower(text: &str, numbers: &Numbers, bound: f64, ranges: &[(&str, f64)]) -> L
     let program = canonicalise(&program, &Options { keep: Keep::AllNames, batch })?;
     let range = |name: &str| ranges.iter().find(|(n, _)| *n == name).map_or(bound, |&(_, bound)| bound);
     let tensors = program.tensors.iter().map(|t| Some((-range(&t.name), range(&t.name)))).collect();
-    fixed::lower(&program, &Ranges { tensors }, numbers)
+    fixed::lower(&program, &Ranges::of_tensors(tensors), numbers)
 }
 
 fn fraction(program: &Program, name: &str) -> i32 {

@@ -25,7 +25,7 @@ fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
     let batch = Batch { size: batch, reduction: Reduction::Mean };
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
     let canonical = canonicalise(&program, &options).expect("it can be batched");
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-1.0, 1.0)); canonical.tensors.len()]);
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
     let compiled = compile_fitted(&lowered, &spec).expect("it fits");
@@ -71,7 +71,7 @@ fn convolved(text: &str, shapes: &[(&str, &[u32])]) -> Compiled {
     let (program, _) = language::parse(Language::Tile, text, &dialect).expect("a good program");
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let canonical = canonicalise(&program, &options).expect("it needs no batch");
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-1.0, 1.0)); canonical.tensors.len()]);
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec { pus: Some(8), pes_per_pu: Some(8), ..MachineSpec::default() };
     let compiled = compile_fitted(&lowered, &spec).expect("it fits");

@@ -26,7 +26,7 @@ fn emitted(text: &str, pus: u32, pes_per_pu: u32, output_words: u32, emit_words:
         ..MachineSpec::default()
     };
     let machine = Machine::try_from(spec).expect("a grid");
-    let ranges = Ranges { tensors: vec![Some((-4.0, 4.0)); program.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-4.0, 4.0)); program.tensors.len()]);
     let (words, _) = fixed::lower(&program, &ranges, &Numbers::of_machine(&machine)).expect("it has binary points");
     (0..60).filter_map(|number| compile_elsewhere(&words, &machine, number).ok()).map(|it| it.image).collect()
 }

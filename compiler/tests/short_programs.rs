@@ -19,7 +19,7 @@ fn training(name: &str, set: &[(&str, f64)]) -> fixed::Program {
     let batch = Batch { size: 8, reduction: Reduction::Mean };
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
     let canonical = canonicalise(&program, &options).expect("it can be batched");
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-1.0, 1.0)); canonical.tensors.len()]);
     fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit").0
 }
 

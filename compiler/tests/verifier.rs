@@ -44,7 +44,7 @@ fn lowered(program: &Program, options: &Options, grid: (u32, u32), scalar: Optio
 
 fn on(program: &Program, options: &Options, spec: &MachineSpec) -> Compiled {
     let canonical = canonicalise(program, options).expect("it can be batched");
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-1.0, 1.0)); canonical.tensors.len()]);
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     compile_fitted(&lowered, spec).expect("it fits")
 }

@@ -15,6 +15,7 @@ fn class_of(failure: &Failure) -> &'static str {
         Failure::Usage(_) => "UsageError",
         Failure::Mismatch(_) => "MismatchError",
         Failure::Saturated(_) => "SaturatedError",
+        Failure::Inaccurate(_) => "InaccurateError",
         Failure::Tool(_) => "ToolError",
         Failure::File(_) => "FileError",
         Failure::Bug(_) | Failure::Interrupted => "InternalError",

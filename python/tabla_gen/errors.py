@@ -78,6 +78,10 @@ class SaturatedError(TablaError, ArithmeticError):
     """Values were clipped to their words, and that was not wanted."""
 
 
+class InaccurateError(TablaError, ArithmeticError):
+    """The words do not suffice, and that was not wanted."""
+
+
 class ToolError(TablaError, RuntimeError):
     """An external tool is missing or failed."""
 

@@ -6,11 +6,17 @@
 //! ```
 //!
 //! The distance is measured from golden as it is: nothing is rounded to fit a word. Where a result is further away than [`FAR`] of its largest
-//! value, the first tensor in the order of the program that is far from canonical form on real numbers is named. All steps of a run count.
+//! value, or a row changes its class, the first tensor in the order of the program that is far from canonical form on real numbers is named,
+//! and wider words are tried. All steps of a run count.
 
+mod classes;
 mod training;
+mod verdict;
 
 pub use training::Trainings;
+pub use verdict::{Verdict, WIDEST};
+
+use classes::{Classes, Flips};
 
 use crate::eval::Elements;
 use crate::fixed::Fixed;
@@ -64,6 +70,14 @@ impl Extremes {
         self.error > FAR * self.value
     }
 
+    /// Share of the largest value; without values to compare with, any error is all of it.
+    fn share(self) -> f64 {
+        match (self.value > 0.0, self.error > 0.0) {
+            (true, _) => self.error / self.value,
+            (false, error) => f64::from(u8::from(error)),
+        }
+    }
+
     fn distance(self) -> Distance {
         let Extremes { error, value } = self;
         Distance { absolute: error, relative: if value > 0.0 { error / value } else { 0.0 } }
@@ -84,13 +98,37 @@ pub fn distance<'a>(pairs: impl IntoIterator<Item = (&'a [Option<f64>], &'a [Opt
 pub struct Accuracy {
     /// Of the results: named values, and states that are updated.
     pub distance: Distance,
-    /// W-ACCURACY: a result is far from golden, and this tensor was the first to be.
+    /// Whether the words suffice.
+    pub verdict: Verdict,
+    /// W-ACCURACY: they do not, and this tensor was the first to lose too much.
     pub lost_bits: Option<Diagnostic>,
     /// W-NUMBER: results that no word holds (no numbers, infinities, numbers beyond all words), and their first value.
     pub beyond: Vec<Diagnostic>,
 }
 
 impl Accuracy {
+    /// Add what wider words were seen to do: `bits` suffice, or no width does.
+    pub fn need(&mut self, bits: Option<u32>) {
+        self.verdict.bits_needed = bits;
+        let Some(lost) = &mut self.lost_bits else { return };
+        lost.message += &self.verdict.needed();
+        let wider = bits.map(|bits| format!("use words of {bits} bits (`word = {bits}` in the `[machine]` table)"));
+        lost.help = match (wider, lost.help.take()) {
+            (Some(wider), Some(own)) => Some(format!("{wider}; or {own}")),
+            (None, None) => Some(format!("scale the inputs: words of {WIDEST} bits do not suffice either")),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Add classes that the caller reads out of the results: so many rows, of which so many have another class than on golden.
+    pub fn flipped(&mut self, rows: u64, flips: u64) {
+        (self.verdict.rows, self.verdict.flips) = (rows, Some(flips));
+        if flips > 0 && self.verdict.suffices {
+            self.verdict.suffices = false;
+            self.lost_bits = Some(Diagnostic::global(Code::WarnAccuracy, self.verdict.to_string()));
+        }
+    }
+
     /// What is told of it.
     pub fn warnings(&self) -> impl Iterator<Item = Diagnostic> {
         self.lost_bits.iter().chain(&self.beyond).cloned()
@@ -118,32 +156,94 @@ pub struct Pair<'a> {
 /// A tensor here (in the program) and there (in fixed point).
 type Place = (TensorId, TensorId);
 
+/// The same program in words of another width, if it has room in them.
+pub type InWords<'a> = &'a dyn Fn(u32) -> Option<(fixed::Program, NumberReport)>;
+
 impl Pair<'_> {
-    /// Run both over some steps, from the weights `start`. Values go to the tensors of their names; other names are left alone.
+    /// Run both over some steps, from the weights `start`. Values go to the tensors of their names; other names are left alone. Where the
+    /// words do not suffice, those that `wider` gives are tried.
     ///
     /// # Errors
     /// What only the values show, as golden says it.
-    pub fn accuracy<'v>(
+    pub fn accuracy<'v, Steps>(
+        &self,
+        start: &Values,
+        steps: Steps,
+        wider: InWords<'_>,
+    ) -> Result<Accuracy, Box<Diagnostic>>
+    where
+        Steps: IntoIterator<Item = &'v Values> + Clone,
+    {
+        let mut found = self.compared(start, steps.clone())?;
+        if !found.verdict.suffices {
+            found.need(self.bits_needed(start, steps, wider));
+        }
+        Ok(found)
+    }
+
+    /// The narrowest wider word that suffices, if one does: more bits are never worse.
+    fn bits_needed<'v, Steps>(&self, start: &Values, steps: Steps, wider: InWords<'_>) -> Option<u32>
+    where
+        Steps: IntoIterator<Item = &'v Values> + Clone,
+    {
+        let suffices = |word: u32| {
+            let Some((lowered, numbers)) = wider(word) else { return false };
+            let pair = Pair { lowered: &lowered, numbers: &numbers, ..*self };
+            pair.compared(start, steps.clone()).is_ok_and(|found| found.verdict.suffices)
+        };
+        let narrow = self.lowered.word;
+        narrowest(narrow, suffices)
+    }
+
+    fn compared<'v>(
         &self,
         start: &Values,
         steps: impl IntoIterator<Item = &'v Values>,
     ) -> Result<Accuracy, Box<Diagnostic>> {
         let results = self.results();
         let suspects = self.suspects();
-        let mut run = Run::new(self, results.len());
+        let mut run = Run::new(self, &results);
         run.set(start);
+        let mut rows = 0;
         for step in steps {
             run.set(step);
             run.step(&suspects, &results)?;
+            rows += 1;
         }
         let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), Distance::and);
+        let error = run.results.iter().map(|result| result.share()).fold(0.0, f64::max);
+        let class = run.flips.iter().filter(|flips| flips.rows > 0).max_by_key(|flips| (flips.flips, flips.rows));
         let far = results.iter().zip(&run.results).find(|(_, result)| result.is_far());
-        let first = far.map(|(&(_, there), result)| {
+        let flipped = results.iter().zip(&run.flips).find(|(_, flips)| flips.flips > 0);
+        let culprit = far.map(|(&(_, there), result)| {
             let suspect = suspects.iter().find(|(_, suspect)| run.found[suspect.0].is_far());
-            let (lost, error) = suspect.map_or((there, result.error), |&(_, there)| (there, run.found[there.0].error));
-            self.warning(lost, error, &run)
+            suspect.map_or((there, *result), |&(_, there)| (there, run.found[there.0]))
         });
-        Ok(Accuracy { distance, lost_bits: first, beyond: run.beyond.into_values().collect() })
+        let culprit = culprit.or_else(|| {
+            flipped.map(|(&(_, there), _)| {
+                let worst = suspects.iter().max_by(|(_, a), (_, b)| {
+                    run.found[a.0].share().total_cmp(&run.found[b.0].share()).then(b.0.cmp(&a.0))
+                });
+                worst.map_or((there, Extremes::default()), |&(_, there)| (there, run.found[there.0]))
+            })
+        });
+        let verdict = Verdict {
+            bits: self.lowered.word,
+            suffices: culprit.is_none(),
+            error,
+            rows: class.map_or(rows, |class| class.rows),
+            flips: class.map(|class| class.flips),
+            lost_by: culprit.map(|(there, _)| self.source_name(there).to_owned()),
+            bits_needed: None,
+        };
+        let lost_bits = culprit.map(|(there, lost)| self.warning(there, lost.error, &verdict, &run));
+        Ok(Accuracy { distance, verdict, lost_bits, beyond: run.beyond.into_values().collect() })
+    }
+
+    /// The name that the program has for a tensor of fixed point.
+    fn source_name(&self, there: TensorId) -> &str {
+        let name = &self.lowered.tensors[there.0].name;
+        name.split('.').next().unwrap_or(name)
     }
 
     /// Named values, and states that are updated: in the source, and in fixed point.
@@ -172,30 +272,27 @@ impl Pair<'_> {
         self.program.tensors.iter().position(|tensor| tensor.name == *name).map(TensorId)
     }
 
-    fn warning(&self, there: TensorId, error: f64, run: &Run<'_>) -> Diagnostic {
+    fn warning(&self, there: TensorId, error: f64, verdict: &Verdict, run: &Run<'_>) -> Diagnostic {
         let tensor = &self.lowered.tensors[there.0];
-        let source = tensor.name.split('.').next().unwrap_or(&tensor.name);
         let decided = self.numbers.tensors.iter().find(|numbers| numbers.name == tensor.name);
         let decided = decided.map_or("its range", |numbers| numbers.decided.as_str());
-        let help = if self.is_clipped(there, self.here(there).and_then(|here| run.canonical.ranges().tensors[here.0])) {
-            "it takes larger values than those its binary point was chosen for: leave it more room (`headroom` in the `[numbers]` table), \
-             or use wider words (`word` in the `[machine]` table)"
-        } else if self.is_looked_up(there) {
-            "give the function tables more room (`table_entries` in the `[machine]` table), or use wider words"
-        } else if decided == "given" {
-            "leave out its binary point in `[numbers.fractions]`, or give it more bits"
-        } else {
-            "use wider words (`word` in the `[machine]` table), or give the tensor a binary point in `[numbers.fractions]`"
-        };
         let message = format!(
-            "`{source}` loses too many of its {} bits: it is up to {:.3e} from the golden model, and results more than {} %",
-            self.lowered.word,
-            error,
-            100.0 * FAR
+            "`{}` loses too many of its {} bits: it is up to {error:.3e} from the golden model; {verdict}",
+            self.source_name(there),
+            self.lowered.word
         );
-        Diagnostic::new(Code::WarnAccuracy, tensor.span, message)
-            .with_label(format!("{} bits after the binary point, decided by: {decided}", tensor.fraction))
-            .with_help(help)
+        let warning = Diagnostic::new(Code::WarnAccuracy, tensor.span, message)
+            .with_label(format!("{} bits after the binary point, decided by: {decided}", tensor.fraction));
+        if self.is_clipped(there, self.here(there).and_then(|here| run.canonical.ranges().tensors[here.0])) {
+            let help = "its values are larger than those its binary point was chosen for: leave it more room (`headroom` in the `[numbers]` table)";
+            warning.with_help(help)
+        } else if self.is_looked_up(there) {
+            warning.with_help("give the function tables more room (`table_entries` in the `[machine]` table)")
+        } else if decided == "given" {
+            warning.with_help("leave out its binary point in `[numbers.fractions]`, or give it more bits")
+        } else {
+            warning
+        }
     }
 
     /// Whether a tensor is looked up in a function table, or refined from what is.
@@ -218,6 +315,23 @@ impl Pair<'_> {
     }
 }
 
+/// The narrowest of the widths above `narrow` that suffice, if the widest does.
+pub fn narrowest(narrow: u32, suffices: impl Fn(u32) -> bool) -> Option<u32> {
+    if narrow >= WIDEST || !suffices(WIDEST) {
+        return None;
+    }
+    let (mut fails, mut good) = (narrow, WIDEST);
+    while good - fails > 1 {
+        let middle = u32::midpoint(fails, good);
+        if suffices(middle) {
+            good = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    Some(good)
+}
+
 /// The three evaluators beside each other, and what was seen of each tensor.
 struct Run<'a> {
     pair: &'a Pair<'a>,
@@ -226,21 +340,27 @@ struct Run<'a> {
     fixed: Fixed,
     /// Errors of `fixed` from canonical form, by its tensors.
     found: Vec<Extremes>,
-    /// Errors of each result from golden.
+    /// Errors of each result from golden; classes have none.
     results: Vec<Extremes>,
+    /// What the results say about classes, and how many of these are others than golden's.
+    classes: Vec<Classes>,
+    flips: Vec<Flips>,
     /// What is told of results that no word holds, by tensor.
     beyond: BTreeMap<usize, Diagnostic>,
 }
 
 impl<'a> Run<'a> {
-    fn new(pair: &'a Pair<'a>, results: usize) -> Run<'a> {
+    fn new(pair: &'a Pair<'a>, results: &[Place]) -> Run<'a> {
+        let classes = results.iter().map(|&(here, _)| Classes::of(pair.source, here, pair.program)).collect();
         Run {
             pair,
             golden: Golden::with(pair.source, pair.options),
             canonical: Golden::new(pair.program),
             fixed: Fixed::new(pair.lowered),
             found: vec![Extremes::default(); pair.lowered.tensors.len()],
-            results: vec![Extremes::default(); results],
+            results: vec![Extremes::default(); results.len()],
+            classes,
+            flips: vec![Flips::default(); results.len()],
             beyond: BTreeMap::new(),
         }
     }
@@ -273,7 +393,11 @@ impl<'a> Run<'a> {
         for (number, &(here, there)) in results.iter().enumerate() {
             let golden: Elements = self.golden.value(here).collect();
             let found = self.values(there);
-            self.results[number].include(&found, &golden);
+            let classes = self.classes[number];
+            classes.compare(&found, &golden, &mut self.flips[number]);
+            if classes != Classes::Labels {
+                self.results[number].include(&found, &golden);
+            }
             let beyond = |value: &Option<f64>| value.is_some_and(is_beyond);
             if let Some(element) = golden.iter().position(beyond) {
                 let tensor = &self.pair.source.tensors[here.0];

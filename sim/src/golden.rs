@@ -168,7 +168,7 @@ impl Golden {
             plans: plans.collect(),
             updates,
             descents: descents.iter().map(|&descent| (descent, samples.scale(program, descent.gradient))).collect(),
-            ranges: Ranges { tensors: vec![None; program.tensors.len()] },
+            ranges: Ranges::of_tensors(vec![None; program.tensors.len()]),
             warnings: Vec::new(),
         };
         for id in 0..golden.stores.len() {

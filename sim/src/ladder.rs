@@ -106,6 +106,8 @@ pub struct Upper {
     pub fixed: fixed::Program,
     /// How its binary points were found.
     pub numbers: NumberReport,
+    /// What was given about them.
+    given: Numbers,
     model: Values,
     steps: Vec<Values>,
     /// Per step, by tensor name, as golden has them; what has no value is `None`.
@@ -124,8 +126,23 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
+        Upper::calibrated(program, options, model, (steps, None), numbers)
+    }
+
+    /// The same where the binary points are chosen from a calibration, if there is one, in place of the steps.
+    ///
+    /// # Errors
+    /// As [`Upper::new`].
+    pub fn calibrated(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        (steps, calibration): (&[Values], Option<&[Values]>),
+        numbers: &Numbers,
+    ) -> Result<Upper, Vec<Diagnostic>> {
         let source = program.clone();
-        let program = check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
+        let given = steps.iter().chain(calibration.into_iter().flatten()).chain([model]);
+        let program = check_given(program, given.flat_map(BTreeMap::values).flatten().copied())?;
         let program = canonicalise_without(&program, options, numbers.without)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
@@ -138,15 +155,26 @@ impl Upper {
             }
         };
         set(&mut golden, &held(model));
+        let mut seen = golden.clone();
         let mut reals = Vec::new();
         for step in steps {
             set(&mut golden, &held(step));
             golden.step().map_err(|diagnostic| vec![*diagnostic])?;
             reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
         }
-        let (fixed, numbers) = fixed::lower(&program, golden.ranges(), numbers)?;
+        for step in calibration.into_iter().flatten() {
+            set(&mut seen, &held(step));
+            seen.step().map_err(|diagnostic| vec![*diagnostic])?;
+        }
+        let given = numbers.clone();
+        let mut ranges = if calibration.is_some() { seen.ranges() } else { golden.ranges() }.clone();
+        for (name, values) in calibration.unwrap_or(steps).iter().flatten() {
+            if let Some(tensor) = find(name).filter(|tensor| program.tensors[tensor.0].role == Role::Input) {
+                ranges.include_elements(tensor.0, values);
+            }
+        }
+        let (fixed, numbers) = fixed::lower(&program, &ranges, numbers)?;
         fixed::verify(&fixed);
-        let ranges = golden.ranges().clone();
         let options = options.clone();
         Ok(Upper {
             source,
@@ -155,6 +183,7 @@ impl Upper {
             ranges,
             fixed,
             numbers,
+            given,
             model: model.clone(),
             steps: steps.to_vec(),
             reals,
@@ -172,7 +201,11 @@ impl Upper {
     /// # Errors
     /// What only the values show, as golden says it.
     pub fn accuracy(&self) -> Result<Accuracy, Box<Diagnostic>> {
-        self.pair().accuracy(&self.model, &self.steps)
+        let wider = |word: u32| {
+            let lowered = fixed::lower(&self.program, &self.ranges, &self.given.of_word(word));
+            lowered.ok()
+        };
+        self.pair().accuracy(&self.model, &self.steps, &wider)
     }
 }
 

@@ -31,7 +31,7 @@ const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 the program, config or data is wrong, 2 the arguments
 are wrong, 3 simulators disagree, 4 does not fit, 5 a tool is missing or failed, 6 a file or board cannot be read or written,
-7 values were clipped and --deny-saturation was given, 101 a bug of ours, 130 interrupted.";
+7 values were clipped and --deny-saturation was given, 8 the words do not suffice and --deny-inaccuracy was given, 101 a bug of ours, 130 interrupted.";
 
 /// From a training step in a few lines to a verified accelerator.
 #[derive(Debug, Parser)]
@@ -78,6 +78,9 @@ pub struct Global {
     /// TABLA: mean and deviation of `gaussian`; default: 0,1
     #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
     pub gaussian: Option<(f64, f64)>,
+    /// Fail with exit code 8 if the words do not suffice: results far from golden, or other classes (eval, sim, build, train, predict, run, report)
+    #[arg(long, global = true)]
+    pub deny_inaccuracy: bool,
     /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -206,6 +209,9 @@ pub struct Target {
     /// Records of a function: a JSON file with one object or a list of them; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
+    /// Records from which the binary points of a function are chosen: CSV, LIBSVM, .npy, .npz, Parquet, JSON or JSON lines; default: its records
+    #[arg(long, value_name = "FILE")]
+    pub calibrate: Option<PathBuf>,
     /// Data that decides sizes and binary points; default: the config's, or made-up samples
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -228,6 +234,9 @@ pub struct Eval {
     /// JSON file: {"x": [1, 2], "w": [0.5, 1]}; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
+    /// Records from which binary points are chosen: CSV, LIBSVM, .npy, .npz, Parquet, JSON or JSON lines; default: the inputs
+    #[arg(long, value_name = "FILE")]
+    pub calibrate: Option<PathBuf>,
     #[command(flatten)]
     pub entry: Entry,
     /// Engine

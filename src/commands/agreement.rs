@@ -128,7 +128,7 @@ fn the_commands_agree_on_trainings() {
             panic!("these are arguments of report")
         };
         let project = subject::project(&global, options.train.program.as_deref(), &Entry::default()).unwrap();
-        let measured = report::measured(project, &options, &Talk::silent()).unwrap();
+        let measured = report::measured(&global, project, &options, &Talk::silent()).unwrap();
         assert_eq!(figures(measured.page().document(), "/cycles"), figures_of_others, "{program}: report");
     }
 }

@@ -27,7 +27,7 @@ use workbench::writing::{self, Files};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let project = subject::target(global, target)?;
     let out = project.out_folder(global.out.as_deref());
     let mut hardware = Hardware::new(&project, &out)?;
     let built = build::everything(&project, target, talk)?;

@@ -9,12 +9,15 @@ use workbench::build::Built;
 use workbench::documents::Document;
 use workbench::report::ReportDocument;
 use workbench::writing::folder::Earlier;
-use workbench::{Failure, Project};
+use workbench::{Failure, Progress, Project};
 
 /// Generate and write.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let project = subject::target(global, target)?;
     let Built { files, report, .. } = everything(&project, target, talk)?;
+    if let Some(failure) = report.verdict().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict) {
+        return Err(failure);
+    }
     let folder = project.out_folder(global.out.as_deref());
     files.publish(&folder, Earlier::Removed)?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
@@ -44,5 +47,7 @@ pub struct Written<'a> {
 /// # Errors
 /// Whatever is wrong with program, data or machine.
 pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
-    Built::new(project, &subject::subject(project, target, talk)?, talk)
+    let built = Built::new(project, &subject::subject(project, target, talk)?, talk)?;
+    talk.warnings(&project.source, built.report.warnings());
+    Ok(built)
 }

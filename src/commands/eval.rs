@@ -11,7 +11,7 @@ use compiler::tensor::Program;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sim::distance::Distance;
+use sim::distance::{Distance, Verdict};
 use sim::eval::{definitions, unknown_inputs, with_shapes_of};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -38,6 +38,9 @@ pub struct Evaluated {
     /// How far the results are from those of the golden model; of a rung below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_from_golden: Option<Distance>,
+    /// Whether the words suffice; of a rung below golden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
     /// Values that were clipped to the word; of a rung below golden.
     #[serde(default)]
     saturations: Vec<Saturation>,
@@ -62,7 +65,8 @@ pub enum Elements {
 
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, Some(&options.program), &options.entry)?;
+    let mut project = subject::project(global, Some(&options.program), &options.entry)?;
+    project.calibrate.clone_from(&options.calibrate);
     let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let inputs = records.one()?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
@@ -76,25 +80,26 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
     images::check_fractions(&project, &program)?;
     check_names(&program, inputs, &records)?;
     let evaluation = Evaluation::new(&project, &program, inputs, options.engine, talk)?;
-    let (result, distance) = (evaluation.values, evaluation.distance);
+    let (result, distance, verdict) = (evaluation.values, evaluation.distance, evaluation.verdict);
     let mismatch = evaluation.mismatch.map(Failure::Mismatch);
     warnings.extend(evaluation.warnings);
     warnings.extend(saturation::warnings(&evaluation.clipped, Unit::Record));
     let saturations = Saturation::all(&project, &evaluation.clipped, Unit::Record);
     let denied = Some(&saturations).filter(|_| options.deny_saturation).and_then(|all| Saturation::denied(all));
-    let failed = mismatch.or(denied);
+    let inaccurate = verdict.as_ref().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
+    let failed = mismatch.or(denied).or(inaccurate);
     match global.format {
         Format::Json => {
             let evaluated: Evaluated = serde_json::from_value(result).expect("an evaluation has values and shapes");
-            let evaluated = Evaluated { distance_from_golden: distance, saturations, ..evaluated };
+            let evaluated = Evaluated { distance_from_golden: distance, verdict, saturations, ..evaluated };
             let warnings = documents::messages(&project.source, &warnings);
             output::json(&Document::with(evaluated, warnings).failed(failed.as_ref()))?;
         }
         Format::Text => {
             render::warnings(&project.source, &warnings, talk);
-            output::result(
-                &(text(&result) + &distance.map_or_else(String::new, |distance| figures::distance(distance) + "\n")),
-            )?;
+            let distance = distance.map_or_else(String::new, |distance| figures::distance(distance) + "\n");
+            let verdict = verdict.map_or_else(String::new, |verdict| format!("{verdict}\n"));
+            output::result(&(text(&result) + &distance + &verdict))?;
         }
     }
     failed.map_or(Ok(()), Err)

@@ -16,7 +16,7 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     if let Some(code) = code::named(target.program.as_deref())? {
         return code::run(global, code);
     }
-    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let project = subject::target(global, target)?;
     let subject = subject::subject(&project, target, talk)?;
     if options.numbers {
         let numbers = report::numbers(subject.parts().1);

@@ -20,7 +20,7 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
         return output::result(&on_text(global, options, name, path)?);
     }
     let target = &options.target;
-    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let project = subject::target(global, target)?;
     let data = subject::data(target);
     let text = if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
         subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;

@@ -8,7 +8,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use sim::distance::{Accuracy, Distance};
+use sim::distance::{Accuracy, Distance, Verdict};
 use workbench::documents::Document;
 use workbench::images;
 use workbench::model_file::{self, ModelFile};
@@ -31,6 +31,9 @@ pub struct Predicted {
     /// How far the predictions are from those of the golden model; of a rung below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_from_golden: Option<Distance>,
+    /// Whether the words suffice; of a rung below golden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
     /// Values that were clipped to the word, and in which rows.
     saturations: Vec<Saturation>,
 }
@@ -59,18 +62,27 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let Prediction { values, accuracy, clipped, outside } =
         Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
     let distance = accuracy.as_ref().map(|accuracy| accuracy.distance);
+    let verdict = accuracy.as_ref().map(|accuracy| accuracy.verdict.clone());
     let mut warnings: Vec<Diagnostic> = accuracy.iter().flat_map(Accuracy::warnings).collect();
     warnings.extend(outside);
     warnings.extend(saturation::warnings(&clipped, Unit::Row));
     let saturations = Saturation::all(&project, &clipped, Unit::Row);
     let denied = Some(&saturations).filter(|_| options.deny_saturation).and_then(|all| Saturation::denied(all));
+    let inaccurate = verdict.as_ref().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
+    let denied = denied.or(inaccurate);
     let read: Vec<Value> =
         values.iter().map(|prediction| Samples::read_prediction(&file.encoding, &file.loss, prediction)).collect();
     match global.format {
         Format::Json => {
             let engine = rung.as_str();
-            let predicted =
-                Predicted { engine, predictions: read, raw: values, distance_from_golden: distance, saturations };
+            let predicted = Predicted {
+                engine,
+                predictions: read,
+                raw: values,
+                distance_from_golden: distance,
+                verdict,
+                saturations,
+            };
             let document = Document::with(predicted, documents::messages(&project.source, &warnings));
             output::json(&document.failed(denied.as_ref()))?;
         }
@@ -78,6 +90,9 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
             render::warnings(&project.source, &warnings, talk);
             if let Some(distance) = distance {
                 talk.say(figures::distance(distance));
+            }
+            if let Some(verdict) = verdict {
+                talk.say(verdict.to_string());
             }
             let line = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned) + "\n";
             output::result(&read.iter().map(line).collect::<String>())?;

@@ -17,12 +17,12 @@ use workbench::{Failure, Project, RunOptions};
 ///
 /// # Errors
 /// Whatever is wrong with program, data or machine.
-pub(super) fn measured(project: Project, report: &Report, talk: &Talk) -> Result<Measured, Failure> {
+pub(super) fn measured(global: &Global, project: Project, report: &Report, talk: &Talk) -> Result<Measured, Failure> {
     let options = &report.train;
     let training = prepared(project, options, talk)?;
     let how = RunOptions { stalls: options.stalls, curves: true, ..RunOptions::on(options.engine) };
     let outcome = trained(&training, &how, options, talk)?;
-    if let Some(failure) = failure(&outcome, options) {
+    if let Some(failure) = failure(global, &outcome, options) {
         return Err(failure);
     }
     let command = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
@@ -50,7 +50,7 @@ pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
     // What `bitstream` has left there.
     let die = fs::read_to_string(folder.join("fpga").join(DIE)).ok();
-    let measured = measured(project, options, talk)?.with_die(die);
+    let measured = measured(global, project, options, talk)?.with_die(die);
     let page = measured.page();
     let mut files = Files::new();
     files.add("report.html", page.html()?);

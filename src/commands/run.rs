@@ -13,7 +13,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sim::distance::Distance;
+use sim::distance::{Distance, Verdict};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,6 +41,8 @@ pub struct FunctionRun {
     first_difference: Option<String>,
     /// How far the results are from those of the golden model.
     distance_from_golden: Distance,
+    /// Whether the words suffice.
+    verdict: Verdict,
     /// Values that were clipped to the word.
     saturations: Vec<Saturation>,
     /// The results, record by record.
@@ -183,7 +185,9 @@ fn function(
     let clipped = &function.climb.clipped;
     let saturations = Saturation::all(&project, clipped, Unit::Record);
     let denied = Some(&saturations).filter(|_| options.train.deny_saturation);
-    let failed = differs.or_else(|| Saturation::denied(denied?));
+    let verdict = &function.accuracy.verdict;
+    let inaccurate = Some(verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
+    let failed = differs.or_else(|| Saturation::denied(denied?)).or(inaccurate);
     let distance = &function.accuracy.distance;
     let warnings: Vec<Diagnostic> =
         function.accuracy.warnings().chain(saturation::warnings(clipped, Unit::Record)).collect();
@@ -197,8 +201,9 @@ fn function(
             let shown =
                 values.iter().enumerate().map(|(n, values)| format!("record {}\n{}", n + 1, eval::lines(values)));
             let (records, cycles, distance) = (values.len(), outcome.cycles, figures::distance(*distance));
-            let summary =
-                format!("{records} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n");
+            let summary = format!(
+                "{records} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n{verdict}\n"
+            );
             shown.collect::<String>() + &summary
         },
         || {
@@ -208,6 +213,7 @@ fn function(
                 words_compared: words,
                 first_difference: difference,
                 distance_from_golden: *distance,
+                verdict: verdict.clone(),
                 saturations: saturations.clone(),
                 values: values.clone(),
             };

@@ -9,7 +9,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
-use sim::distance::Distance;
+use sim::distance::{Distance, Verdict};
 use sim::grid::Stalls;
 use sim::pace::Pace;
 use sim::train::engine::{Comparison, Engine};
@@ -43,6 +43,8 @@ pub struct Simulated {
     first_difference: Option<String>,
     /// How far the results are from those of the golden model.
     distance_from_golden: Distance,
+    /// Whether the words suffice.
+    verdict: Verdict,
     /// Values that were clipped to the word: of a training in these steps and the predictions after them, of a function in its records.
     saturations: Vec<Saturation>,
 }
@@ -111,10 +113,15 @@ fn function(
             cycle_counts_differing: u64::from(other.is_some()),
             first_difference: first,
             distance_from_golden: accuracy.distance,
+            verdict: accuracy.verdict.clone(),
             saturations: Saturation::all(project, clipped, Unit::Record),
         },
         with: "fixed".to_owned(),
-        warnings: accuracy.warnings().chain(saturation::warnings(clipped, Unit::Record)).collect(),
+        warnings: accuracy
+            .warnings()
+            .chain(saturation::warnings(clipped, Unit::Record))
+            .chain(function.calibration.clone().filter(|_| function.calibrated))
+            .collect(),
     })
 }
 
@@ -151,7 +158,7 @@ fn training(
             Ok(device.run(&steps).map(drop)?)
         })?;
     }
-    let accuracy = design.accuracy(steps.len())?;
+    let accuracy = design.accuracy(project, steps.len())?;
     let (clipped, predicted) = (engine.clipped(), predictor.clipped());
     let [updates, rows] = [(&clipped, Unit::Update), (&predicted, Unit::Row)]
         .map(|(clipped, unit)| Saturation::all(project, clipped, unit));
@@ -171,6 +178,7 @@ fn training(
             cycle_counts_differing: sum.cycle_counts_differing,
             first_difference: sum.first.clone(),
             distance_from_golden: accuracy.distance,
+            verdict: accuracy.verdict.clone(),
             saturations: updates.into_iter().chain(rows).collect(),
         },
         with: sum.with.clone(),
@@ -197,11 +205,12 @@ impl Simulation {
         let Simulated { steps, cycles, words_compared, words_differing, cycle_counts_differing, .. } = self.simulated;
         format!(
             "{steps} steps, {} cycles from start to end; {words_compared} words compared with {}, {words_differing} differ; \
-             {cycle_counts_differing} cycle counts differ\n{}{}\n",
+             {cycle_counts_differing} cycle counts differ\n{}{}\n{}\n",
             cycles.unwrap_or(0),
             self.with,
             figures::pace(&self.simulated.pace),
-            figures::distance(self.simulated.distance_from_golden)
+            figures::distance(self.simulated.distance_from_golden),
+            self.simulated.verdict
         )
     }
 }
@@ -213,7 +222,7 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     }
     // What cannot be written is said before the work, not after it.
     options.wave.as_deref().map(wave::format).transpose()?;
-    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
+    let project = subject::target(global, &options.target)?;
     let subject = subject::subject(&project, &options.target, talk)?;
     let simulation = Simulation::new(&project, &subject, options, talk)?;
     if global.format == Format::Text {
@@ -222,7 +231,8 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     let text = simulation.text();
     let Simulation { simulated, warnings, differs, .. } = simulation;
     let denied = Some(&simulated.saturations).filter(|_| options.deny_saturation);
-    let failed = differs.or_else(|| Saturation::denied(denied?));
+    let inaccurate = Some(&simulated.verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
+    let failed = differs.or_else(|| Saturation::denied(denied?)).or(inaccurate);
     output::either(
         global.format,
         || text,

@@ -21,7 +21,7 @@ pub struct Synthesised {
 
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let project = subject::target(global, target)?;
     let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
     let built = build::everything(&project, target, talk)?;
     hardware.needs = built.needs;

@@ -94,7 +94,7 @@ fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> 
     };
     let outcome = trained(&training, &how, options, talk)?;
     // A rank whose engine differs from the others is no rank whose weights are kept.
-    let failed = with.agree(failure(&outcome, options).map_or(Ok(()), Err)).err();
+    let failed = with.agree(failure(global, &outcome, options).map_or(Ok(()), Err)).err();
     let told =
         if with.is_first() { tell(global, options, &training, (&outcome, failed.as_ref()), talk) } else { Ok(()) };
     match failed {
@@ -150,12 +150,13 @@ fn tell(
     }
 }
 
-/// Why the result must not be used: rungs of the ladder differ, or values were clipped that must not be.
-pub fn failure(outcome: &Outcome, options: &Train) -> Option<Failure> {
+/// Why the result must not be used: rungs of the ladder differ, values were clipped that must not be, or the words do not suffice and have to.
+pub fn failure(global: &Global, outcome: &Outcome, options: &Train) -> Option<Failure> {
     let differs = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees());
     let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
     let denied = Some(&outcome.saturations).filter(|_| options.deny_saturation);
-    differs.or_else(|| Saturation::denied(denied?))
+    let inaccurate = outcome.verdict.as_ref().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
+    differs.or_else(|| Saturation::denied(denied?)).or(inaccurate)
 }
 
 /// Read data, model and weights.

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::images;
 use crate::progress::Progress;
 use crate::project::Project;
+use crate::records::calibration;
 use crate::simulators::Simulator;
 use arch::number::to_f64;
 use arch::{Diagnostic, Image};
@@ -18,7 +19,7 @@ use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
 use sim::array::Array;
 use sim::clipped::Clipped;
-use sim::distance::{Accuracy, Distance};
+use sim::distance::{Accuracy, Distance, Verdict};
 use sim::driver::{Driver, Run, Words};
 use sim::eval::{Elements, Engine, evaluate, inexact_integers, not_words, read_inputs, results, without_words};
 use sim::fixed::Fixed;
@@ -37,6 +38,8 @@ pub struct Evaluation {
     pub warnings: Vec<Diagnostic>,
     /// How far they are from golden's, below golden.
     pub distance: Option<Distance>,
+    /// Whether the words suffice, below golden.
+    pub verdict: Option<Verdict>,
     /// What was clipped to the word.
     pub clipped: Vec<Clipped>,
     /// The first word that differs from the rung above.
@@ -62,7 +65,14 @@ impl Evaluation {
         let mut warnings = golden.warnings().to_vec();
         warnings.extend(inexact_integers(program, &given));
         if rung == Rung::Golden {
-            return Ok(Evaluation { values, warnings, distance: None, clipped: Vec::new(), mismatch: None });
+            return Ok(Evaluation {
+                values,
+                warnings,
+                distance: None,
+                verdict: None,
+                clipped: Vec::new(),
+                mismatch: None,
+            });
         }
         images::check_elements(project, program)?;
         project.check_size(program)?;
@@ -74,9 +84,12 @@ impl Evaluation {
         let below = Below::evaluate(rung, project, program, &given, progress)?;
         let values = results(program, &Overlay { program, golden: &golden, below: &below });
         warnings.extend(below.accuracy.warnings());
-        let distance = below.accuracy.distance;
+        let outside =
+            below.clipped.iter().filter(|clipped| clipped.computed.is_none()).map(|clipped| clipped.count.values);
+        warnings.extend(below.rows.and_then(|rows| calibration::warning(rows, Some(outside.sum()))));
+        let (distance, verdict) = (Some(below.accuracy.distance), Some(below.accuracy.verdict));
         let (clipped, mismatch) = (below.clipped, below.mismatch);
-        Ok(Evaluation { values, warnings, distance: Some(distance), clipped, mismatch })
+        Ok(Evaluation { values, warnings, distance, verdict, clipped, mismatch })
     }
 }
 
@@ -92,6 +105,8 @@ struct Below {
     accuracy: Accuracy,
     /// What was clipped to the word.
     clipped: Vec<Clipped>,
+    /// Rows that the binary points were chosen from, if they were given apart.
+    rows: Option<usize>,
 }
 
 impl Below {
@@ -110,7 +125,15 @@ impl Below {
         };
         let held: Values = inputs.iter().map(value).collect();
         let step = std::slice::from_ref(&held);
-        let upper = Upper::new(program, &options, &Values::new(), step, &project.numbers()).map_err(about)?;
+        let calibration = calibration::read(project, program)?;
+        let seen = calibration.as_ref().map(|calibration| calibration.records.as_slice());
+        let is_state = |name: &String| {
+            program.tensors.iter().any(|tensor| tensor.name == *name && tensor.role == tensor::Role::State)
+        };
+        let states =
+            held.iter().filter(|(name, _)| is_state(name)).map(|(name, values)| (name.clone(), values.clone()));
+        let upper =
+            Upper::calibrated(program, &options, &states.collect(), (step, seen), &project.numbers()).map_err(about)?;
         progress.warnings(&project.source, &upper.numbers.notes);
         let accuracy = upper.accuracy().map_err(|wrong| about(vec![*wrong]))?;
         let words = upper.fixed;
@@ -124,7 +147,8 @@ impl Below {
         fixed.step();
         if rung == Rung::Fixed {
             let clipped = fixed.clipped();
-            return Ok(Below { accuracy, clipped, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
+            let rows = calibration.map(|calibration| calibration.rows);
+            return Ok(Below { accuracy, clipped, rows, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
         }
         let image = images::of_function(project, &words)?.image;
         let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
@@ -138,6 +162,7 @@ impl Below {
         let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
         found.accuracy = accuracy;
         found.clipped = fixed.clipped();
+        found.rows = calibration.map(|calibration| calibration.rows);
         found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }
@@ -145,13 +170,13 @@ impl Below {
     /// Values of names and of what the machine holds, from the words of each tensor.
     fn of(program: &fixed::Program, words: impl Fn(TensorId) -> Vec<i64>) -> Below {
         let values = |id: TensorId| {
-            let fraction = program.tensors[id.0].fraction;
-            words(id).into_iter().map(|word| to_f64(word, fraction)).collect::<Vec<f64>>()
+            let of = &program.tensors[id.0];
+            words(id).into_iter().enumerate().map(|(n, word)| to_f64(word, of.fraction_of(n))).collect::<Vec<f64>>()
         };
         let names = program.names.iter().map(|(name, id)| (name.clone(), values(*id))).collect();
         let held = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::State));
         let held = held.map(|(id, tensor)| (tensor.name.clone(), values(TensorId(id)))).collect();
-        Below { names, held, mismatch: None, accuracy: Accuracy::default(), clipped: Vec::new() }
+        Below { names, held, mismatch: None, accuracy: Accuracy::default(), clipped: Vec::new(), rows: None }
     }
 }
 

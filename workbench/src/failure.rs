@@ -6,6 +6,7 @@ pub mod drawing;
 
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic, Span};
+use sim::distance::Verdict;
 use sim::train::engine::EngineError;
 use sim::verilator::VerilatorError;
 use std::fmt;
@@ -43,6 +44,8 @@ pub enum Failure {
     Mismatch(String),
     /// Values were clipped to their words, and that is not wanted; a JSON result says it in its own `diagnostics`.
     Saturated(String),
+    /// The words do not suffice, and that is not wanted; a JSON result says it in its own `diagnostics`.
+    Inaccurate(String),
     /// An external tool is missing or failed.
     Tool(String),
     /// A file cannot be read or written.
@@ -62,6 +65,7 @@ impl Failure {
             Failure::Usage(_) => Code::Usage,
             Failure::Mismatch(_) => Code::Mismatch,
             Failure::Saturated(_) => Code::Saturated,
+            Failure::Inaccurate(_) => Code::Inaccurate,
             Failure::Tool(_) => Code::Tool,
             Failure::File(_) => Code::File,
             Failure::Bug(_) => Code::Internal,
@@ -72,6 +76,11 @@ impl Failure {
     /// Diagnostics about `source`.
     pub fn about(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Diagnostics { source: source.clone(), diagnostics }
+    }
+
+    /// What `--deny-inaccuracy` makes of words that do not suffice.
+    pub fn of_verdict(verdict: &Verdict) -> Option<Failure> {
+        (!verdict.suffices).then(|| Failure::Inaccurate(verdict.to_string()))
     }
 
     /// Why an engine stopped that runs a program of `source`.
@@ -118,6 +127,7 @@ impl fmt::Display for Failure {
             Failure::Usage(message)
             | Failure::Mismatch(message)
             | Failure::Saturated(message)
+            | Failure::Inaccurate(message)
             | Failure::Tool(message)
             | Failure::File(message)
             | Failure::Bug(message) => write!(f, "{message}"),

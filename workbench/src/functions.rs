@@ -15,7 +15,7 @@ use crate::images::{self, too_large};
 use crate::imported::Imported;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
-use crate::records::Records;
+use crate::records::{Records, calibration};
 use crate::samples;
 use crate::serial::AttachedBoard;
 use arch::number::to_f64;
@@ -48,8 +48,14 @@ pub struct Function {
     pub numbers: NumberReport,
     /// How far fixed point is from golden, over its records.
     pub accuracy: Accuracy,
+    /// W-CALIBRATION: few records decided its binary points.
+    pub calibration: Option<Diagnostic>,
+    /// Whether these were others than its records.
+    pub calibrated: bool,
     /// Where the records come from, for people.
     pub origin: String,
+    /// Whether they are made up.
+    pub made_up: bool,
     /// What the text says, before the first pass.
     pub parsed: Program,
     /// What the front end warned of.
@@ -116,14 +122,16 @@ impl Read {
     ///
     /// # Errors
     /// It cannot be done in fixed point, or has no value for a record.
-    pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<Upper, Failure> {
+    pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<(Upper, Option<usize>), Failure> {
         images::check_elements(project, &self.program)?;
         project.check_size(&self.program)?;
         let Given { resident, records } = &self.given;
-        let upper = Upper::new(&self.program, &self.options(), resident, records, &project.numbers())
+        let calibration = calibration::read(project, &self.program)?;
+        let steps = (records.as_slice(), calibration.as_ref().map(|calibration| calibration.records.as_slice()));
+        let upper = Upper::calibrated(&self.program, &self.options(), resident, steps, &project.numbers())
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &upper.numbers.notes);
-        Ok(upper)
+        Ok((upper, calibration.map(|calibration| calibration.rows)))
     }
 }
 
@@ -134,12 +142,30 @@ impl Function {
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
         let read = Read::new(project, records, progress)?;
-        let upper = read.upper(project, progress)?;
+        let (upper, calibrated) = read.upper(project, progress)?;
         let compiled = images::of_function(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
         let Read { program: parsed, warnings, origin, .. } = read;
-        Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin, parsed, warnings })
+        let (climb, made_up) = (Climb::of(upper, compiled), records.is_none());
+        let rows = records.filter(|_| calibrated.is_none()).map(|records| rows(&parsed, records.all().len()));
+        let outside = climb.clipped.iter().filter(|clipped| clipped.computed.is_none());
+        let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
+        let calibration = match (calibrated, rows) {
+            (Some(rows), _) => calibration::warning(rows, Some(outside)),
+            (None, rows) => rows.and_then(|rows| calibration::warning(rows, None)),
+        };
+        Ok(Function {
+            climb,
+            numbers,
+            accuracy,
+            calibration,
+            calibrated: calibrated.is_some(),
+            origin,
+            made_up,
+            parsed,
+            warnings,
+        })
     }
 
     /// Cycles per record, and what cannot be beaten.
@@ -290,6 +316,13 @@ impl Given {
 /// How many records are made up for so many points of all loops: fewer where each takes long.
 fn made_up(work: u64) -> usize {
     (MADE_UP_WORK / work.max(1)).clamp(1, MADE_UP) as usize
+}
+
+/// Rows of so many records: those of a record are counted by the first dimension of what it gives.
+fn rows(program: &Program, records: usize) -> usize {
+    let given = program.tensors.iter().filter(|tensor| matches!(tensor.role, Role::Input | Role::InOut));
+    let rows = given.filter(|tensor| tensor.shape.len() > 1).map(|tensor| tensor.shape[0] as usize);
+    records * rows.max().unwrap_or(1)
 }
 
 /// What stays in the grid.

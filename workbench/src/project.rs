@@ -73,6 +73,8 @@ pub struct Project {
     target_grid: Option<Machine>,
     /// How many boards share its batches.
     pub divided: Option<u32>,
+    /// Records from which the binary points of a function are chosen.
+    pub calibrate: Option<PathBuf>,
     /// Means that are left out, to see what they bring; of a function only.
     without: Without,
 }
@@ -282,6 +284,7 @@ impl Project {
             resident_asked,
             target_grid,
             divided: None,
+            calibrate: None,
             without: Without::NOTHING,
         })
     }

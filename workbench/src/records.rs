@@ -1,5 +1,6 @@
 //! Values of the host as JSON: one record (`{"NAME": number or list, ...}`), or a list of them.
 
+pub mod calibration;
 pub mod places;
 
 use crate::failure::{Failure, Source};

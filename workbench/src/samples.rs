@@ -343,6 +343,11 @@ impl Samples {
         self.judged(steps, |labels, scale| metrics::confusion(&self.settings.loss, predictions, labels, scale))
     }
 
+    /// The class that each prediction says; nothing where they are no classes.
+    pub fn classes(&self, predictions: &[Vec<f64>], steps: &[Step]) -> Option<Vec<usize>> {
+        self.judged(steps, |labels, scale| metrics::taken(&self.settings.loss, predictions, labels, scale))
+    }
+
     fn judged<T>(&self, steps: &[Step], judge: impl FnOnce(&[&[f64]], Scale) -> T) -> T {
         let labels: Vec<&[f64]> =
             self.label.map_or_else(Vec::new, |label| steps.iter().map(|step| step[label].as_slice()).collect());

@@ -9,6 +9,7 @@ pub mod engines;
 pub mod model_file;
 pub mod prediction;
 pub mod ranks;
+mod stalls;
 pub mod widths;
 
 use crate::checkpoint::{Best, Checkpoint, Reached};
@@ -25,9 +26,10 @@ use compiler::fixed::{self, NumberReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use sim::distance::{Accuracy, Distance, Trainings};
+use sim::distance::{Accuracy, Distance, Trainings, Verdict, narrowest};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
+use sim::train::moves::{AllMoves, Stall};
 use sim::train::ranks::Communicator;
 use sim::train::rate::Shape;
 use sim::train::{Engines, EpochHooks, Schedule, Trained, initial_model, predict, predict_on, resume};
@@ -72,6 +74,8 @@ pub struct RunOptions<'a> {
     pub checkpoint_every: usize,
     /// The ranks that share the batches, of which this is one.
     pub ranks: Option<&'a Rc<dyn Communicator>>,
+    /// Whether wider words are tried where these do not suffice.
+    pub tries_wider: bool,
 }
 
 impl RunOptions<'_> {
@@ -87,6 +91,7 @@ impl RunOptions<'_> {
             own_predictions,
             checkpoint_every: 1,
             ranks: None,
+            tries_wider: true,
         }
     }
 }
@@ -120,6 +125,10 @@ pub struct EngineResult {
     pub test: Option<Metrics>,
     /// Which classes it takes for which, of the test part, or of the training part where there is none.
     pub confusion: Option<Confusion>,
+    /// The class that each row of that part is taken for.
+    pub classes: Option<Vec<usize>>,
+    /// How often weights changed in each epoch of this run.
+    pub moves: Vec<(usize, AllMoves)>,
     /// Epoch by epoch, if that was asked for.
     pub curve: Vec<Point>,
     /// What the line to a simulated board had spent with the last weight.
@@ -132,8 +141,12 @@ pub struct Outcome {
     pub results: Vec<EngineResult>,
     /// How far the weights are from golden's, below golden.
     pub distance: Option<Distance>,
+    /// Whether the words suffice, below golden.
+    pub verdict: Option<Verdict>,
     /// What was compared with the rungs above.
     pub comparison: Option<Comparison>,
+    /// Updates that round to nothing.
+    pub stalls: Vec<Stall>,
     /// What was clipped to the word.
     pub saturations: Vec<Saturation>,
     /// What inputs and weights the result is made for.
@@ -239,7 +252,9 @@ impl Training {
         let mut outcome = Outcome {
             results: vec![reals],
             distance: None,
+            verdict: None,
             comparison: None,
+            stalls: Vec::new(),
             saturations: Vec::new(),
             valid: saturation::valid_for_reals(&self.samples.signature, &ranges),
             ranges,
@@ -253,9 +268,16 @@ impl Training {
                 engines::lower(how.rung, project, programs, samples, &outcome.ranges, options, progress)?;
             let before = kept.lower.get_or_insert_with(Reached::default).clone();
             outcome.results.push(self.achieve(how.rung, how, &mut lower, &mut kept, progress)?);
-            let accuracy = self.accuracy(&outcome, lowered.full.as_ref().unwrap_or(&lowered.predict))?;
+            let updates = lowered.full.as_ref().unwrap_or(&lowered.predict);
+            let mut accuracy = self.accuracy(&outcome, updates)?;
+            if how.tries_wider && how.ranks.is_none() && !accuracy.verdict.suffices && self.is_short(updates) {
+                accuracy.need(narrowest(updates.word, |word| self.suffices_in(word, &outcome)));
+            }
+            outcome.stalls = self.stalls(&outcome, updates);
             progress.warnings(&project.source, accuracy.lost_bits.as_slice());
+            progress.warnings(&project.source, &stalls::stalled(&outcome.stalls, updates, accuracy.verdict.suffices));
             outcome.distance = Some(accuracy.distance);
+            outcome.verdict = Some(accuracy.verdict);
             outcome.fractions = Some(lowered.fractions());
             outcome.valid = saturation::valid_for_words(&lowered.predict);
             outcome.numbers = Some(lowered.numbers);
@@ -278,6 +300,11 @@ impl Training {
             words: &last.trained.model,
             losses: (golden.train.loss, last.train.loss),
             first_loss: started.train.loss,
+            scores: golden.train.accuracy.zip(last.train.accuracy),
+            rows: if samples.test.is_empty() { &samples.train } else { &samples.test }.len() as u64,
+            flips: golden.classes.as_ref().zip(last.classes.as_ref()).map(|(golden, words)| {
+                golden.iter().zip(words).filter(|(golden, words)| golden != words).count() as u64
+            }),
         };
         Ok(trainings.accuracy(lowered))
     }
@@ -392,19 +419,20 @@ impl Training {
         test: &[Step],
     ) -> Result<Judged, EngineError> {
         let (samples, sequence) = (&self.samples, self.samples.signature.sequence.as_slice());
-        let mut part = |steps: &[Step]| -> Result<(Metrics, Option<Confusion>), EngineError> {
+        let mut part = |steps: &[Step]| -> Result<Judged, EngineError> {
             let predictions = predict_on(engine, &mut model, sequence, steps)?;
-            Ok((samples.judge(&predictions, steps), samples.confusion(&predictions, steps)))
+            let (confusion, classes) = (samples.confusion(&predictions, steps), samples.classes(&predictions, steps));
+            Ok(Judged { train: samples.judge(&predictions, steps), test: None, confusion, classes })
         };
-        let (train, confusion) = part(train)?;
+        let judged = part(train)?;
         if test.is_empty() {
-            return Ok(Judged { train, test: None, confusion });
+            return Ok(judged);
         }
         if !sequence.is_empty() && !samples.validation.is_empty() {
             part(&samples.validation)?;
         }
-        let (test, confusion) = part(test)?;
-        Ok(Judged { train, test: Some(test), confusion })
+        let tested = part(test)?;
+        Ok(Judged { train: judged.train, test: Some(tested.train), ..tested })
     }
 
     /// Train on one engine and judge the result.
@@ -431,7 +459,13 @@ impl Training {
         let mut curve = before.curve.clone();
         let mut best = before.best.clone();
         let mut failed = None;
+        let (mut moves, mut moved) = (Vec::new(), stalls::all_moves(engines));
         let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
+            let now = stalls::all_moves(engines);
+            let in_epoch =
+                now.iter().map(|(name, &all)| (name.clone(), all.since(moved.get(name).copied().unwrap_or_default())));
+            moves.push((epoch + 1, in_epoch.collect::<AllMoves>()));
+            moved = now;
             let mut loss = None;
             if progress.wants_loss() || how.curves {
                 let model = self.rewound(&trained.model);
@@ -509,13 +543,13 @@ impl Training {
         // Those of the golden engine say what binary points a prediction needs.
         let judge = if golden || how.own_predictions { &mut engines.predict } else { &mut observer };
         let judged = self.judge(judge.as_mut(), model, &samples.train, &samples.test);
-        let Judged { train, test, confusion } = judged.map_err(about)?;
+        let Judged { train, test, confusion, classes } = judged.map_err(about)?;
         // The weights that are kept are judged once: their point is what the table says.
         let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {
             (point.train, point.test) = (train, test);
         }
-        Ok(EngineResult { name, trained, train, test, confusion, curve, spent })
+        Ok(EngineResult { name, trained, train, test, confusion, classes, moves, curve, spent })
     }
 }
 
@@ -525,6 +559,8 @@ struct Judged {
     test: Option<Metrics>,
     /// Of the test part, if there is one.
     confusion: Option<Confusion>,
+    /// Likewise.
+    classes: Option<Vec<usize>>,
 }
 
 /// The values of both.

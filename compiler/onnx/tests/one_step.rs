@@ -115,7 +115,7 @@ fn step(program: &Program) -> Program {
 /// The microcode, when all values lie in -4..4.
 fn image(program: &Program) -> Image {
     let machine = Machine::grid(2, 4, 16).expect("a grid");
-    let ranges = Ranges { tensors: vec![Some((-4.0, 4.0)); program.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-4.0, 4.0)); program.tensors.len()]);
     let (words, _) = fixed::lower(program, &ranges, &Numbers::of_machine(&machine)).expect("it has binary points");
     compile(&words, &machine).expect("it fits").image
 }

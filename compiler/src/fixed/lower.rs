@@ -1,7 +1,9 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
+use super::columns;
 use super::copies::{self, Copies};
 use super::formats::{Formats, Points, is_one};
+use super::masks;
 use super::numbers::{NumberReport, Numbers, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
@@ -34,6 +36,27 @@ pub fn lower(
         reach::check_comparisons(program, ranges)?;
     }
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
+    let near = masks::bounded(program, ranges, numbers.word);
+    let (program, ranges) = near.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
+    let Some((program, ranges, columns)) =
+        columns::scaled(program, ranges, |name| numbers.fractions.contains_key(name))
+    else {
+        return with_tables(program, ranges, numbers);
+    };
+    let (mut lowered, report) = with_tables(&program, &ranges, numbers)?;
+    for tensor in &mut lowered.tensors {
+        tensor.columns = columns.get(&tensor.name).cloned();
+    }
+    Ok((lowered, report))
+}
+
+/// [`lower`] of a program the formats of which are all that is left to decide; with more table entries where that makes functions as accurate
+/// as their formats.
+fn with_tables(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     let lowered = quotiented(program, ranges, numbers)?;
     let inaccurate = lowered.1.inaccurate > 0;
     if inaccurate || (numbers.spares_steps && lowered.1.crowded) {
@@ -156,6 +179,7 @@ fn lower_with(
             shape: tensor.shape.clone(),
             role,
             fraction,
+            columns: None,
             span: tensor.span,
         });
         report.tensors.push(TensorNumbers {

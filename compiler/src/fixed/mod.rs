@@ -36,9 +36,11 @@
 //! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
 //! hold it to two.
 
+mod columns;
 mod copies;
 mod formats;
 mod lower;
+mod masks;
 mod numbers;
 mod quotients;
 mod reach;
@@ -49,8 +51,12 @@ mod text;
 mod verify;
 mod whole;
 
+pub(crate) use columns::COPY;
+pub use columns::Columns;
 pub use lower::lower;
+pub(crate) use masks::NEAR;
 pub use numbers::{NumberReport, Numbers, TensorNumbers};
+pub(crate) use quotients::RECIPROCAL;
 pub use verify::{laws, verify};
 
 use crate::tensor::{Affine, Iterator, TensorId};
@@ -172,8 +178,18 @@ pub struct Tensor {
     pub role: Role,
     /// Bits after the binary point.
     pub fraction: i32,
+    /// More of them for each column of an input: the host multiplies values by these powers of two, and constants of the program divide by them.
+    pub columns: Option<Columns>,
     /// Where it comes from.
     pub span: Span,
+}
+
+impl Tensor {
+    /// Bits after the binary point of an element, counted row by row.
+    pub fn fraction_of(&self, element: usize) -> i32 {
+        let more = self.columns.as_ref().map_or(0, |columns| columns.of_element(&self.shape, element));
+        self.fraction + more
+    }
 }
 
 /// What a tensor is for.

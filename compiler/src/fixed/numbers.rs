@@ -46,6 +46,13 @@ impl Numbers {
         }
     }
 
+    /// The same with words of another width, and accumulators that suit them.
+    #[must_use]
+    pub fn of_word(&self, word: u32) -> Numbers {
+        let accumulator = self.accumulator.max(default_accumulator(word));
+        Numbers { word, accumulator, ..self.clone() }
+    }
+
     /// The numbers of a machine.
     pub fn of_machine(machine: &arch::Machine) -> Numbers {
         Numbers {

@@ -22,6 +22,8 @@ use crate::tensor::{
     Affine, Aggregate, Binary, Element, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId,
 };
 
+/// What reciprocals of constants have behind the name of these.
+pub(crate) const RECIPROCAL: &str = ".reciprocal";
 /// Quotients for each divisor, at least.
 const FOR_EACH: u64 = 4;
 /// More quotients than divisors, at least: fewer are done while the products would wait for each other.
@@ -148,7 +150,7 @@ impl Made<'_> {
         }
         let Tensor { shape, span, name, .. } = self.program.tensors[b.0].clone();
         let role = Role::Parameter(reciprocals.into());
-        let name = self.fresh(&format!("{name}.reciprocal"));
+        let name = self.fresh(&format!("{name}{RECIPROCAL}"));
         self.program.tensors.push(Tensor { name, shape, role, element: Element::Real, span });
         self.ranges.tensors.push(Some(ends));
         let r = TensorId(self.program.tensors.len() - 1);

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn what_stands_for_an_infinity_is_larger_than_what_was_seen() {
         let program = program(&format!("input s\ntemporary a\n\na = s + -{INSTEAD_OF_INFINITY}\nname a = a\n"));
-        let ranges = Ranges { tensors: vec![Some((-3.0, 40.0)), Some((-INSTEAD_OF_INFINITY, 40.0))] };
+        let ranges = Ranges::of_tensors(vec![Some((-3.0, 40.0)), Some((-INSTEAD_OF_INFINITY, 40.0))]);
         let (program, ranges) = within_reach(&program, &ranges).expect("there is an infinity");
         assert_eq!(ranges.tensors, [Some((-3.0, 40.0)), Some((-256.0, 40.0))]);
         assert!(program.to_string().contains("128"), "{program}");
@@ -131,7 +131,7 @@ mod tests {
                 "input s\ntemporary a\ntemporary c\n\na = s + -{INSTEAD_OF_INFINITY}\nc = {compared} <= -{INSTEAD_OF_INFINITY}\nname c = c\n"
             )
         };
-        let ranges = Ranges { tensors: vec![Some((-3.0, 40.0)), Some((-INSTEAD_OF_INFINITY, 40.0)), Some((0.0, 1.0))] };
+        let ranges = Ranges::of_tensors(vec![Some((-3.0, 40.0)), Some((-INSTEAD_OF_INFINITY, 40.0)), Some((0.0, 1.0))]);
         let refused = check_comparisons(&program(&text("a")), &ranges).expect_err("a may be infinite");
         assert_eq!(refused[0].code, Code::Backend);
         check_comparisons(&program(&text("s")), &ranges).expect("s is finite");
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn large_values_stay() {
         let program = program("input s\ntemporary a\n\na = s + 1e20\nname a = a\n");
-        let ranges = Ranges { tensors: vec![Some((-1e22, 1e22)), Some((-1e22, 1e22))] };
+        let ranges = Ranges::of_tensors(vec![Some((-1e22, 1e22)), Some((-1e22, 1e22))]);
         assert!(within_reach(&program, &ranges).is_none());
     }
 }

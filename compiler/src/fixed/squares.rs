@@ -167,7 +167,7 @@ fn without(program: &Program, ranges: &Ranges, differences: &[Difference]) -> (P
     let result = remove_dead_tensors(&result);
     let of = |name: &str| program.tensors.iter().position(|tensor| tensor.name == name);
     let range = |name: &str| of(name).and_then(|id| ranges.tensors.get(id).copied().flatten());
-    let ranges = Ranges { tensors: result.tensors.iter().map(|tensor| range(&tensor.name)).collect() };
+    let ranges = Ranges::of_tensors(result.tensors.iter().map(|tensor| range(&tensor.name)).collect());
     (result, ranges)
 }
 

@@ -21,6 +21,7 @@
 //! | zero | 0 times a value that is not defined is 0: words are finite | `canonical::logic` |
 //! | infinities | a number beyond all others is as good as an infinity | `canonical::infinite` |
 //! | logistic functions | quotients and logarithms of two exponentials are sigmoid, tanh, softplus: compared in floating point | `canonical::spelled` |
+//! | masks | what is far below the largest of a softmax may be nearer | `sim/tests/programs/distance/columns` |
 //! | log-sum-exp | exponents may be counted from the largest: compared in floating point | `sim/tests/programs/identity` |
 //!
 //! | module | holds |

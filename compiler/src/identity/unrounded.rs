@@ -8,7 +8,7 @@ use super::draw::Draw;
 use super::evaluate::{Elements, Outcome, advance, has_points};
 use super::plan::Form;
 use super::value::{Arithmetic, Value};
-use crate::fixed::{Finish, Kind, Operand, Operation, Program, Role};
+use crate::fixed::{self, Finish, Kind, Operand, Operation, Program, Role};
 use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
 use arch::division::Rounding;
@@ -55,13 +55,29 @@ impl<'a> Run<'a> {
         draw: &Draw,
         arithmetic: &mut Arithmetic,
     ) -> Outcome {
-        let twin = |name: &str| canonical.tensors.iter().find(|tensor| tensor.name == name);
+        // Columns of an input and the powers of two in constants cancel: both are left out.
+        let twin = |name: &str| {
+            let name = name.trim_end_matches(fixed::COPY).trim_end_matches(fixed::NEAR);
+            canonical.tensors.iter().find(|tensor| tensor.name == name)
+        };
+        let inverted = |name: &str| match &twin(name.strip_suffix(fixed::RECIPROCAL)?)?.role {
+            tensor::Role::Parameter(values) => Some(values),
+            _ => None,
+        };
         let elements = program.tensors.iter().map(|tensor| {
             let count = tensor.shape.iter().map(|&n| n as usize).product();
             let known = twin(&tensor.name);
             match (&tensor.role, known.map(|tensor| &tensor.role)) {
                 (Role::Parameter(_), Some(tensor::Role::Parameter(values))) => {
                     values.iter().map(|&value| arithmetic.constant(value)).collect()
+                }
+                // Reciprocals of constants are those of the canonical program's.
+                (Role::Parameter(_), None) if inverted(&tensor.name).is_some() => {
+                    let inverse = |value: &f64| {
+                        let divisor = arithmetic.constant(*value);
+                        arithmetic.binary(Binary::DivControlled, Value::ONE, divisor).unwrap_or(Value::ZERO)
+                    };
+                    inverted(&tensor.name).into_iter().flat_map(|values| values.iter()).map(inverse).collect()
                 }
                 (Role::Parameter(words), _) => {
                     words.iter().map(|&word| Value::weight(libm::ldexp(word as f64, -tensor.fraction))).collect()
@@ -115,7 +131,10 @@ impl<'a> Run<'a> {
     ) -> Option<Value> {
         match &operation.kind {
             Kind::MultiplyAdd { start, product, square, scale, combine, finish, .. } => {
-                let mut total = start.as_ref().map(|start| self.read(start, point, arithmetic));
+                // A mask is bounded where nothing is seen of it.
+                let bounded = self.program.tensors[operation.out.0].name.ends_with(fixed::NEAR);
+                let start = start.as_ref().filter(|_| !bounded);
+                let mut total = start.map(|start| self.read(start, point, arithmetic));
                 while let Some((a, b)) = product.as_ref().filter(|_| has_points(reduced)) {
                     let (a, b) = (self.read(a, point, arithmetic), self.read(b, point, arithmetic));
                     let product = if *square { a.minus(b).times(a.minus(b)) } else { a.times(b) };
@@ -131,7 +150,7 @@ impl<'a> Run<'a> {
                     Finish::Whole(Rounding::Nearest) => arithmetic.call(Function::Rint, &[total]),
                     // Of what is there beside the one value that is rounded down the law says the rest.
                     Finish::Whole(Rounding::Down) => {
-                        let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
+                        let value = product.as_ref().map(|(a, _)| a).or(start)?;
                         arithmetic.call(Function::Floor, &[self.read(value, point, arithmetic)])
                     }
                     Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),

@@ -27,7 +27,14 @@ pub(crate) fn spell_out(program: &Program) -> Program {
             let origin = operation.origin.clone();
             let span = origin.span();
             let name = format!("{word}.{}", tensor.0);
-            result.fixed.tensors.push(Tensor { name, shape: Vec::new(), role: Role::Temporary, fraction, span });
+            result.fixed.tensors.push(Tensor {
+                name,
+                shape: Vec::new(),
+                role: Role::Temporary,
+                fraction,
+                columns: None,
+                span,
+            });
             result.tensors.push(Vec::new());
             result.pieces.push(None);
             let kind = Kind::MultiplyAdd {

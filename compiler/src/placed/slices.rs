@@ -65,6 +65,7 @@ fn slice(result: &mut Program, operand: &Operand, operation: &Operation, axes: &
         shape: iterators.iter().map(|iterator| iterator.high as u32).collect(),
         role: Role::Temporary,
         fraction: source.fraction,
+        columns: None,
         span: source.span,
     };
     result.fixed.tensors.push(own);

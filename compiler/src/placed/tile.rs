@@ -209,7 +209,7 @@ mod tests {
     use arch::isa::Combine;
 
     fn tensor(name: &str, shape: &[u32], role: Role) -> Tensor {
-        Tensor { name: name.to_owned(), shape: shape.to_vec(), role, fraction: 8, span: Span::default() }
+        Tensor { name: name.to_owned(), shape: shape.to_vec(), role, fraction: 8, columns: None, span: Span::default() }
     }
 
     fn read(tensor: usize, index: &[usize]) -> Operand {

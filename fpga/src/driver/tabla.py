@@ -218,7 +218,8 @@ class Layout:
         if not np.all(np.isfinite(values)):
             raise ValueError("%s: values that are not numbers" % name)
         limit = 2.0 ** (WORD_BITS - 1)
-        scaled = np.rint(np.ldexp(values.reshape(-1, elements), tensor["fraction_bits"]))
+        bits = tensor["fraction_bits"] + np.array(tensor.get("more_fraction_bits", 0), dtype=np.int64)
+        scaled = np.rint(np.ldexp(values.reshape(-1, elements), bits))
         outside = (scaled < -limit) | (scaled > limit - 1)
         if outside.any():
             rows, unit = np.flatnonzero(outside.any(axis=1)), 2.0 ** -tensor["fraction_bits"]

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Both have trained on their own, so roundings of early steps are in all later ones: weights may be far apart where the loss does not
-//! depend on them. The result of a training is therefore its loss, on the samples that were trained, and the largest loss is that of
-//! the weights at the start.
+//! depend on them. The result of a training is therefore its loss and its score, on the samples that were trained, and the largest loss is
+//! that of the weights at the start. Rows whose class changes are counted; two good trainings differ in some.
 
-use super::{Accuracy, Distance, Extremes, FAR};
+use super::{Accuracy, Distance, Extremes, Verdict};
 use crate::train::engine::Model;
 use arch::{Code, Diagnostic, Span};
 use compiler::fixed;
@@ -25,7 +25,16 @@ pub struct Trainings<'a> {
     pub losses: (f64, f64),
     /// Loss of the weights at the start.
     pub first_loss: f64,
+    /// How often the predicted class is the right one, on golden and in words.
+    pub scores: Option<(f64, f64)>,
+    /// Rows that were predicted, and how many have another class than on golden.
+    pub rows: u64,
+    /// How many of these have another class than on golden.
+    pub flips: Option<u64>,
 }
+
+/// How much of its score a training in words may lose.
+const WORSE: f64 = 0.01;
 
 impl Trainings<'_> {
     /// The distance of the weights; W-ACCURACY if the loss is far from golden's. `lowered` is the program of an update.
@@ -37,8 +46,19 @@ impl Trainings<'_> {
         let worst = weights.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)));
         let (golden, words) = self.losses;
         let loss = Extremes { error: (words - golden).abs(), value: golden.abs().max(self.first_loss.abs()) };
-        let lost_bits = worst.filter(|_| loss.is_far()).map(|(name, weight)| self.warning(name, *weight, lowered));
-        Accuracy { distance, lost_bits, beyond: Vec::new() }
+        let worse = self.scores.is_some_and(|(golden, words)| words < golden - WORSE);
+        let worst = worst.filter(|_| loss.is_far() || worse);
+        let verdict = Verdict {
+            bits: lowered.word,
+            suffices: worst.is_none(),
+            error: loss.share(),
+            rows: self.rows,
+            flips: self.flips,
+            lost_by: worst.map(|(name, _)| (*name).clone()),
+            bits_needed: None,
+        };
+        let lost_bits = worst.map(|(name, weight)| self.warning(name, *weight, lowered));
+        Accuracy { distance, verdict, lost_bits, beyond: Vec::new() }
     }
 
     fn extremes(&self, name: &str, golden: &[f64]) -> Extremes {
@@ -51,12 +71,13 @@ impl Trainings<'_> {
 
     fn warning(&self, weight: &str, far: Extremes, lowered: &fixed::Program) -> Diagnostic {
         let (golden, words) = self.losses;
+        let score = self.scores.map_or_else(String::new, |(golden, words)| {
+            format!(", its score {:.2} % instead of {:.2} %", 100.0 * words, 100.0 * golden)
+        });
         let message = format!(
-            "{} bits lose too much of this training: its loss is {words:.3e}, that of the golden model {golden:.3e}, and more than {} % of \
-             the largest loss lie between them; `{weight}` is up to {:.3e} from golden's",
-            lowered.word,
-            100.0 * FAR,
-            far.error,
+            "{} bits lose too much of this training: its loss is {words:.3e} instead of {golden:.3e} on the golden model{score}; \
+             `{weight}` is up to {:.3e} from golden's",
+            lowered.word, far.error,
         );
         let tensor = lowered.tensors.iter().find(|tensor| tensor.name == weight);
         let warning =
@@ -67,8 +88,7 @@ impl Trainings<'_> {
             None => warning,
         };
         warning.with_help(
-            "use wider words (`word` in the `[machine]` table), more bits after the binary point of the weights \
-             (`[numbers.fractions]`), or a larger rate: an update below half a last place changes nothing",
+            "give the weights more bits after the binary point (`[numbers.fractions]`), or use a larger rate",
         )
     }
 }
@@ -78,10 +98,23 @@ mod tests {
     use super::*;
 
     fn accuracy(words: f64, losses: (f64, f64)) -> Accuracy {
+        scored(words, losses, (0.9, 0.9))
+    }
+
+    fn scored(words: f64, losses: (f64, f64), scores: (f64, f64)) -> Accuracy {
         let model = |w: f64| Model::from([("v".to_owned(), vec![100.0]), ("w".to_owned(), vec![0.5, w])]);
         let text = "word 8\naccumulator 24\nstate w[2]: q5\n";
         let lowered: fixed::Program = text.parse().expect("a good text");
-        Trainings { golden: &model(-2.0), words: &model(words), losses, first_loss: 0.7 }.accuracy(&lowered)
+        Trainings {
+            golden: &model(-2.0),
+            words: &model(words),
+            losses,
+            first_loss: 0.7,
+            scores: Some(scores),
+            rows: 4,
+            flips: Some(0),
+        }
+        .accuracy(&lowered)
     }
 
     #[test]
@@ -94,5 +127,8 @@ mod tests {
         assert!(said.message.contains("`w` is up to 5.000e-1"), "{}", said.message);
         // A loss that grows beyond the first one is measured by itself.
         assert!(accuracy(-2.0, (70.0, 70.5)).lost_bits.is_none());
+        // A score that falls is said whatever the loss.
+        assert!(scored(-2.0, (0.1, 0.1), (0.9, 0.895)).verdict.suffices);
+        assert!(!scored(-2.0, (0.1, 0.1), (0.9, 0.88)).verdict.suffices);
     }
 }

@@ -84,12 +84,12 @@ impl Fixed {
 
     /// The same without a count of its own; how many words were clipped.
     fn give(&mut self, tensor: TensorId, values: &[f64]) -> u64 {
-        let fraction = self.program.tensors[tensor.0].fraction;
+        let of = &self.program.tensors[tensor.0];
         let memory = &mut self.memory[tensor.0];
         assert_eq!(values.len(), memory.len(), "values of {}", self.program.tensors[tensor.0].name);
         let mut clipped = 0;
-        for (word, &value) in memory.iter_mut().zip(values) {
-            let (nearest, saturated) = quantise(value, fraction, self.program.word);
+        for (element, (word, &value)) in memory.iter_mut().zip(values).enumerate() {
+            let (nearest, saturated) = quantise(value, of.fraction_of(element), self.program.word);
             *word = nearest;
             clipped += u64::from(saturated);
         }
@@ -114,8 +114,8 @@ impl Fixed {
 
     /// The values of a tensor's words, row-major.
     pub fn values(&self, tensor: TensorId) -> Vec<f64> {
-        let fraction = self.program.tensors[tensor.0].fraction;
-        self.memory[tensor.0].iter().map(|&word| to_f64(word, fraction)).collect()
+        let of = &self.program.tensors[tensor.0];
+        self.memory[tensor.0].iter().enumerate().map(|(n, &word)| to_f64(word, of.fraction_of(n))).collect()
     }
 
     /// How often each operation has computed what did not fit.

@@ -9,6 +9,7 @@
 
 use crate::clipped::Clipped;
 use crate::train::engine::{Comparison, Engine, EngineError, Epochs, GoesOn, Model, Run, Step, one_by_one};
+use crate::train::moves::AllMoves;
 
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
@@ -122,6 +123,10 @@ impl Engine for Compared {
 
     fn clipped(&self) -> Vec<Clipped> {
         self.reference.clipped()
+    }
+
+    fn moves(&self) -> AllMoves {
+        self.reference.moves()
     }
 
     fn count(&mut self, counts: bool) {

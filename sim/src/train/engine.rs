@@ -1,6 +1,7 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
 use crate::clipped::Clipped;
+use crate::train::moves::AllMoves;
 use arch::Diagnostic;
 use arch::store::order::{Permutation, key_of_epoch};
 use compiler::ranges::Ranges;
@@ -232,6 +233,11 @@ pub trait Engine {
     /// What was clipped to the word so far, if it knows.
     fn clipped(&self) -> Vec<Clipped> {
         Vec::new()
+    }
+
+    /// How often its weights changed so far, if it knows.
+    fn moves(&self) -> AllMoves {
+        AllMoves::new()
     }
 
     /// Whether steps and what they clip are counted from now on: not where steps are run a second time.

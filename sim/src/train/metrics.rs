@@ -126,6 +126,12 @@ pub fn confusion(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], sc
     Some(confusion)
 }
 
+/// The class that each sample is taken for; nothing where predictions are no classes.
+pub fn taken(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Vec<usize>> {
+    let Measure::Library(loss) = loss else { return None };
+    Some(told(*loss, predictions, labels, scale)?.pairs.into_iter().map(|(_, taken)| taken).collect())
+}
+
 /// For each sample its class and the one that it is taken for.
 struct Told {
     classes: usize,

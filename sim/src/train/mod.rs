@@ -15,11 +15,13 @@
 //! | [`ranks`] | an engine that is one of several, each with some samples of every batch |
 //! | [`rate`] | the rate of each step |
 //! | [`metrics`] | loss, accuracy, R² |
+//! | [`moves`] | updates that round to nothing |
 
 pub mod compared;
 pub mod device;
 pub mod engine;
 pub mod metrics;
+pub mod moves;
 pub mod ranks;
 pub mod rate;
 pub mod reals;

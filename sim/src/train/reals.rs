@@ -2,6 +2,7 @@
 
 use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::moves::{AllMoves, Watched};
 use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
@@ -11,7 +12,6 @@ use std::rc::Rc;
 /// A program on real numbers.
 pub struct Reals {
     fed: Fed,
-    weights: Vec<(String, TensorId)>,
     /// Those that do the same, and share the elements.
     ranks: Option<Rc<dyn Communicator>>,
 }
@@ -22,9 +22,17 @@ struct Fed {
     /// Inputs and labels, and the fields of a step that fill them.
     fields: Vec<(TensorId, usize)>,
     prediction: Option<TensorId>,
+    weights: Vec<(String, TensorId)>,
+    /// Of a program that updates weights.
+    watched: Option<Watched>,
 }
 
 impl Fed {
+    fn model(&self) -> Model {
+        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
+        self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
+    }
+
     fn run(
         &mut self,
         steps: &[Step],
@@ -36,6 +44,10 @@ impl Fed {
                 self.golden.set(id, &given[field]);
             }
             step(&mut self.golden)?;
+            if let Some(mut watched) = self.watched.take() {
+                watched.update(self.model());
+                self.watched = Some(watched);
+            }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.
                 run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
@@ -73,8 +85,9 @@ impl Reals {
         }
         let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
         let prediction = named.filter(|_| !matches!(options.keep, Keep::Training { .. })).map(|&(_, id)| id);
-        let fed = Fed { golden: Golden::with(program, options), fields, prediction };
-        Reals { fed, weights, ranks: None }
+        let watched = matches!(options.keep, Keep::Training { .. }).then(Watched::default);
+        let fed = Fed { golden: Golden::with(program, options), fields, prediction, weights, watched };
+        Reals { fed, ranks: None }
     }
 
     /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
@@ -86,8 +99,12 @@ impl Reals {
 
 impl Engine for Reals {
     fn load(&mut self, model: &Model) {
-        for (name, id) in &self.weights {
+        for (name, id) in &self.fed.weights {
             self.fed.golden.set(*id, &model[name]);
+        }
+        let model = self.fed.model();
+        if let Some(watched) = &mut self.fed.watched {
+            watched.begin(model);
         }
     }
 
@@ -99,12 +116,15 @@ impl Engine for Reals {
     }
 
     fn model(&self) -> Model {
-        let values = |id: TensorId| self.fed.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
-        self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
+        self.fed.model()
     }
 
     fn ranges(&self) -> Option<&Ranges> {
         Some(self.fed.golden.ranges())
+    }
+
+    fn moves(&self) -> AllMoves {
+        self.fed.watched.as_ref().map_or_else(AllMoves::new, Watched::all)
     }
 }
 
@@ -148,6 +168,10 @@ impl Engine for Measured {
 
     fn ranges(&self) -> Option<&Ranges> {
         self.canonical.ranges()
+    }
+
+    fn moves(&self) -> AllMoves {
+        self.source.moves()
     }
 }
 

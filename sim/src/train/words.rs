@@ -3,6 +3,7 @@
 use crate::clipped::Clipped;
 use crate::fixed::Fixed;
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::moves::{AllMoves, Watched};
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
 
@@ -12,13 +13,19 @@ pub struct Words {
     fields: Vec<(TensorId, usize)>,
     weights: Vec<(String, TensorId)>,
     prediction: Option<TensorId>,
+    /// Of a program that updates weights, while steps are counted.
+    watched: Option<Watched>,
+    counts: bool,
 }
 
 impl Words {
     /// A program whose inputs and weights are called as in the signature; it may lack those it does not need.
     pub fn new(program: &Program, signature: &Signature) -> Words {
         let (fields, weights) = bindings(program, signature);
-        Words { fixed: Fixed::new(program), fields, weights, prediction: prediction(program, signature) }
+        let updates = weights.iter().any(|&(_, id)| program.operations.iter().any(|operation| operation.out == id));
+        let watched = updates.then(Watched::default);
+        let prediction = prediction(program, signature);
+        Words { fixed: Fixed::new(program), fields, weights, prediction, watched, counts: true }
     }
 }
 
@@ -91,6 +98,10 @@ pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
 impl Engine for Words {
     fn load(&mut self, model: &Model) {
         load(&mut self.fixed, &self.weights, model);
+        let model = self.model();
+        if let Some(watched) = &mut self.watched {
+            watched.begin(model);
+        }
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
@@ -100,6 +111,12 @@ impl Engine for Words {
                 self.fixed.set_real(id, &step[field]);
             }
             self.fixed.step();
+            if let Some(mut watched) = self.watched.take() {
+                if self.counts {
+                    watched.update(self.model());
+                }
+                self.watched = Some(watched);
+            }
             if let Some(id) = self.prediction {
                 run.predictions.push(self.fixed.values(id));
             }
@@ -116,7 +133,12 @@ impl Engine for Words {
         self.fixed.clipped()
     }
 
+    fn moves(&self) -> AllMoves {
+        self.watched.as_ref().map_or_else(AllMoves::new, Watched::all)
+    }
+
     fn count(&mut self, counts: bool) {
+        self.counts = counts;
         self.fixed.count(counts);
     }
 }

@@ -175,7 +175,8 @@ proptest! {
         // The square of a difference has two bits more than a product; what is compared has to fit (law 9).
         let square = square && accumulator > 32;
         let tensor = |name: &str, shape: &[u32], role| fixed::Tensor {
-            name: name.into(), shape: shape.to_vec(), role, fraction: 0, span: arch::Span::default(),
+            name: name.into(), shape: shape.to_vec(), role, fraction: 0, columns: None,
+            span: arch::Span::default(),
         };
         let (i, j) = (Affine::iterator(IterId(0)), Affine::iterator(IterId(1)));
         let read = |tensor: usize, index: &[&Affine]| Operand::Read {
@@ -254,7 +255,7 @@ proptest! {
         let program = canonical(&source, Keep::AllNames);
         let padding = padding::analyse(&program);
         let padded = pad(&program, &padding);
-        let ranges = Ranges { tensors: vec![Some((-16.0, 16.0)); program.tensors.len()] };
+        let ranges = Ranges::of_tensors(vec![Some((-16.0, 16.0)); program.tensors.len()]);
         let lower = |program: &Program| fixed::lower(program, &ranges, &Numbers::of_width(16)).map(|lowered| lowered.0);
         let (Ok(plain), Ok(wide)) = (lower(&program), lower(&padded)) else { return Ok(()) };
         let (mut plain, mut wide) = (Fixed::new(&plain), Fixed::new(&wide));

@@ -42,7 +42,7 @@ fn reads_back_at_every_stage(program: &Program, what: &str) -> bool {
         reads_back(program, &format!("{what} after {}", pass.name));
     });
     let Ok(canonical) = canonical else { return false };
-    let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-2.0, 2.0)); canonical.tensors.len()]);
     let Ok((lowered, _)) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)) else { return false };
     reads_back(&lowered, &format!("{what} in fixed point"));
     true
@@ -73,7 +73,7 @@ fn image_of(file: &str, spec: &MachineSpec) -> String {
     let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).expect("it parses");
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch: Batch::SINGLE };
     let canonical = canonicalise(&program, &options).expect("it is a program");
-    let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+    let ranges = Ranges::of_tensors(vec![Some((-2.0, 2.0)); canonical.tensors.len()]);
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("it has binary points");
     Written(compile_fitted(&lowered, spec).expect("it fits").image).to_string()
 }

@@ -4,7 +4,7 @@ use arch::Image;
 use arch::image::Feed;
 use arch::image::sums::{self, Exchange};
 use arch::registers;
-use compiler::fixed::{Program, Role};
+use compiler::fixed::{self, Program, Role};
 use compiler::tensor::TensorId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -132,10 +132,20 @@ struct Tensor {
     extents: Vec<u32>,
     /// Bits after the binary point.
     fraction_bits: i32,
+    /// More bits after the binary point for each element, row by row, where columns of an input have their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    more_fraction_bits: Vec<i32>,
     /// Elements that the program never computes.
     never_computed: Vec<usize>,
     /// Its words, if they are constants.
     constant: Option<Vec<i64>>,
+}
+
+/// More bits of each element of a tensor that has columns.
+fn more_bits(tensor: &fixed::Tensor) -> Vec<i32> {
+    let elements: u32 = tensor.shape.iter().product();
+    let of = |columns: &fixed::Columns| (0..elements as usize).map(|n| columns.of_element(&tensor.shape, n)).collect();
+    tensor.columns.as_ref().map_or_else(Vec::new, of)
 }
 
 /// When a tensor travels.
@@ -217,6 +227,7 @@ impl Layout {
                 shape: shape.unwrap_or(&tensor.shape).clone(),
                 extents: tensor.shape.clone(),
                 fraction_bits: tensor.fraction,
+                more_fraction_bits: id.map_or_else(Vec::new, |id| more_bits(&program.tensors[id])),
                 never_computed: never.unwrap_or_default(),
                 constant: tensor.constant.clone(),
             }

@@ -32,10 +32,13 @@ impl<T> Document<T> {
         Document { diagnostics, ..Document::new(content) }
     }
 
-    /// Say what is wrong with the result itself: two rungs of the ladder disagree, or values were clipped.
+    /// Say what is wrong with the result itself: two rungs of the ladder disagree, values were clipped, or the words do not suffice.
     #[must_use]
     pub fn failed(mut self, failure: Option<&Failure>) -> Document<T> {
-        if let Some(failure @ (Failure::Mismatch(message) | Failure::Saturated(message))) = failure {
+        if let Some(
+            failure @ (Failure::Mismatch(message) | Failure::Saturated(message) | Failure::Inaccurate(message)),
+        ) = failure
+        {
             self.diagnostics.push(Problem::error(failure.code().as_str(), message));
         }
         self

@@ -170,12 +170,15 @@ impl Design {
     ///
     /// # Panics
     /// Never: a training has updates.
-    pub fn accuracy(&self, count: usize) -> Result<Accuracy, Failure> {
+    pub fn accuracy(&self, project: &Project, count: usize) -> Result<Accuracy, Failure> {
         let (source, options) = (&self.samples.program, &step_options(self.schedule.batch, self.schedule.reduction));
         let lowered = self.lowered.full.as_ref().expect("a training has updates");
         let pair = Pair { source, options, program: &self.reals.0, lowered, numbers: &self.lowered.numbers };
         let steps = self.samples.signature.values(&self.steps(count));
-        pair.accuracy(&self.start, &steps).map_err(|error| Failure::about(&self.source, vec![*error]))
+        let numbers = project.numbers();
+        let (program, ranges) = &self.reals;
+        let wider = |word: u32| fixed::lower(program, ranges, &numbers.of_word(word)).ok();
+        pair.accuracy(&self.start, &steps, &wider).map_err(|error| Failure::about(&self.source, vec![*error]))
     }
 
     /// Cycles per sample of the training program, and what cannot be beaten.

@@ -173,7 +173,7 @@ mod tests {
         let (parsed, warnings) = language::parse(language, source, options).ok()?;
         let options = Options { keep, batch: Batch::SINGLE };
         let canonical = canonicalise(&parsed, &options).ok()?;
-        let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+        let ranges = Ranges::of_tensors(vec![Some((-2.0, 2.0)); canonical.tensors.len()]);
         let (program, _) = compiler::fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).ok()?;
         Some(lines(source, &parsed, &warnings, &program))
     }

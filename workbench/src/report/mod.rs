@@ -31,11 +31,12 @@ use crate::resources::{self, Estimate};
 use crate::saturation::{Saturation, Unit};
 use crate::widths::InWords;
 use crate::{Design, Failure, Function, Plan, Project};
-use arch::Image;
+use arch::{Diagnostic, Image};
 use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::distance::{Accuracy, Verdict};
 use sim::ladder::Climb;
 use sim::pace::{Pace, multiply_adds};
 use std::collections::BTreeMap;
@@ -70,6 +71,12 @@ pub struct Report {
     numbers: Vec<Number>,
     /// Results that were clipped to the word, by source line.
     saturations: Vec<Saturation>,
+    /// Whether the words suffice: of a function for its records, of a training over its first steps.
+    /// Nothing where values are made up.
+    verdict: Option<Verdict>,
+    /// What the verdict warns of.
+    #[serde(skip)]
+    warnings: Vec<Diagnostic>,
     /// What the measurements ran on.
     measured_on: String,
     /// Each image, from the source down to its words.
@@ -199,6 +206,9 @@ pub struct Number {
     decided: String,
 }
 
+/// Steps of a training that are compared with golden.
+const FIRST_STEPS: usize = 16;
+
 /// What a report is made of.
 struct Sources<'a> {
     /// The project.
@@ -217,6 +227,10 @@ struct Sources<'a> {
     pace: Pace,
     /// What is clipped.
     saturations: Vec<Saturation>,
+    /// How far they are from golden's; nothing where values are made up.
+    accuracy: Option<Accuracy>,
+    /// W-CALIBRATION, if there is reason for it.
+    calibration: Option<Diagnostic>,
     /// What became of the lines of the program.
     fates: Fates,
     /// What the measurements ran on, for people.
@@ -242,6 +256,8 @@ impl Report {
             settings: Some(design.samples.plan),
             pace: design.pace()?,
             saturations: Saturation::all(project, &design.clipped()?, Unit::Update),
+            accuracy: (!design.samples.are_made_up()).then(|| design.accuracy(project, FIRST_STEPS)).transpose()?,
+            calibration: None,
             fates: Fates::of_training(project, &design.samples, program),
             measured_on: design.samples.origin.clone(),
             checked: design.checked()?,
@@ -263,6 +279,8 @@ impl Report {
             settings: None,
             pace: function.pace()?,
             saturations: Saturation::all(project, clipped, Unit::Record),
+            accuracy: (!function.made_up).then(|| function.accuracy.clone()),
+            calibration: function.calibration.clone(),
             fates: Fates::of_function(project, function),
             measured_on: function.origin.clone(),
             checked: function.checked()?,
@@ -308,9 +326,21 @@ impl Report {
             },
             numbers: numbers(sources.numbers),
             saturations: sources.saturations.clone(),
+            verdict: sources.accuracy.as_ref().map(|accuracy| accuracy.verdict.clone()),
+            warnings: sources.accuracy.iter().flat_map(Accuracy::warnings).chain(sources.calibration.clone()).collect(),
             measured_on: sources.measured_on.clone(),
             checked: sources.checked.clone(),
         }
+    }
+
+    /// Whether the words suffice; nothing where values are made up.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
+    }
+
+    /// What the verdict warns of.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// The report as a document, without a training.
@@ -376,7 +406,7 @@ impl Report {
         for checked in &self.checked {
             text += &format!("{}: {checked}\n", checked.image);
         }
-        text
+        text + &self.verdict.as_ref().map_or_else(String::new, |verdict| format!("\n{verdict}\n"))
     }
 }
 

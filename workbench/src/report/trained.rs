@@ -11,8 +11,9 @@ use crate::simulated::System;
 use crate::training::{Outcome, Point};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use sim::distance::Distance;
+use sim::distance::{Distance, Verdict};
 use sim::train::metrics::{Confusion, Metrics};
+use sim::train::moves::Stall;
 use std::collections::BTreeMap;
 
 /// What a training gave.
@@ -63,6 +64,12 @@ pub struct Trained {
     /// How far the weights of the lowest engine are from golden's; nothing on golden.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_from_golden: Option<Distance>,
+    /// Whether the words suffice; nothing on golden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+    /// Updates that round to nothing in words and not on golden, by weight and epoch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stalls: Vec<Stall>,
     /// Values that were clipped to the word.
     saturations: Vec<Saturation>,
     /// Loss and score after each epoch, by engine; of `report`.
@@ -149,6 +156,8 @@ pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers
         cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
         system,
         distance_from_golden: outcome.distance,
+        verdict: outcome.verdict.clone(),
+        stalls: outcome.stalls.clone(),
         saturations: outcome.saturations.clone(),
         curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
         numbers,
@@ -229,7 +238,8 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
     }
     let system = system(outcome, project, samples.plan.schedule.epochs);
     text += &system.map_or_else(String::new, |system| system.text());
-    text + &figures::saturations(&outcome.saturations)
+    text += &figures::saturations(&outcome.saturations);
+    text + &outcome.verdict.as_ref().map_or_else(String::new, |verdict| format!("{verdict}\n"))
 }
 
 /// What else the lowest engine is judged by.

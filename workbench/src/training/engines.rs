@@ -221,7 +221,7 @@ fn no_update(project: &Project, program: &Program) -> Failure {
 
 /// The ranges of a program's tensors, from those of their names.
 pub fn ranges_of(program: &Program, named: &NamedRanges) -> Ranges {
-    Ranges { tensors: program.tensors.iter().map(|tensor| named.get(&tensor.name).copied()).collect() }
+    Ranges::of_tensors(program.tensors.iter().map(|tensor| named.get(&tensor.name).copied()).collect())
 }
 
 /// The prediction alone, without an update of weights; states of a sequence go on.

@@ -3,9 +3,11 @@
 use crate::failure::Failure;
 use crate::reading;
 use crate::recipe::Recipe;
+use crate::samples::Samples;
 use crate::saturation::ValidRanges;
 use crate::sealed;
 use arch::{Code, Diagnostic};
+use compiler::derived::losses::Loss;
 use compiler::derived::training::Measure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,15 @@ impl ModelFile {
         let sealed = ModelFile { sha256: Some(sealed::seal(&bare)), ..bare };
         let text = serde_json::to_string_pretty(&sealed).map_err(|error| Failure::File(error.to_string()))?;
         Ok(text + "\n")
+    }
+
+    /// How many rows have another class than on golden; nothing where predictions are no classes.
+    pub fn flips(&self, golden: &[Vec<f64>], found: &[Vec<f64>]) -> Option<u64> {
+        let class = |row: &Vec<f64>| Samples::read_prediction(&self.encoding, &self.loss, row);
+        let is_class =
+            self.encoding.one_hot.is_some() || matches!(self.loss, Measure::Library(Loss::Logistic | Loss::Hinge));
+        let flips = || golden.iter().zip(found).filter(|(golden, found)| class(golden) != class(found)).count();
+        is_class.then(|| flips() as u64)
     }
 
     /// Write it whole.

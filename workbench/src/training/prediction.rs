@@ -4,7 +4,7 @@
 //! rows ──▶ steps ──▶ golden, fixed, array or rtl ──▶ predictions, how far they are from golden's
 //! ```
 
-use crate::engines::{EngineMaker, Rung, Which, prediction_options, prediction_program, predictions};
+use crate::engines::{EngineMaker, Rung, Which, prediction_options, prediction_program, predictions, ranges_of};
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
 use crate::model_file::ModelFile;
@@ -12,9 +12,10 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::saturation;
 use arch::Diagnostic;
+use compiler::fixed;
 use compiler::tensor::Program;
 use sim::clipped::Clipped;
-use sim::distance::{Accuracy, Pair};
+use sim::distance::{Accuracy, Pair, narrowest};
 use sim::train::engine::{Signature, Step};
 use sim::train::predict;
 
@@ -64,8 +65,29 @@ impl Prediction {
         let options = prediction_options(signature);
         let (lower, numbers) = (&lowered.predict, &lowered.numbers);
         let pair = Pair { source, options: &options, program: &program, lowered: lower, numbers };
-        let accuracy = pair.accuracy(&file.model, &signature.values(steps));
-        let accuracy = accuracy.map_err(|error| Failure::about(&project.source, vec![*error]))?;
+        let given = project.numbers();
+        let ranges = ranges_of(&program, &file.ranges);
+        let wider = |word: u32| fixed::lower(&program, &ranges, &given.of_word(word)).ok();
+        let accuracy = pair.accuracy(&file.model, &signature.values(steps), &wider);
+        let mut accuracy = accuracy.map_err(|error| Failure::about(&project.source, vec![*error]))?;
+        let golden = predict(&mut predictions(source, signature), &file.model, steps);
+        let golden = golden.map_err(|error| Failure::of_engine(&project.source, error))?;
+        let flips = |values: &[Vec<f64>]| file.flips(&golden, values);
+        if let Some(count) = flips(&values) {
+            let sufficed = accuracy.verdict.suffices;
+            accuracy.flipped(values.len() as u64, count);
+            if sufficed && !accuracy.verdict.suffices {
+                accuracy.need(narrowest(lower.word, |word| {
+                    let Some((predict_in, numbers)) = wider(word) else { return false };
+                    let lowered = Lowered { full: None, rest: None, predict: predict_in, numbers };
+                    let maker = EngineMaker::new(Rung::Fixed, &lowered, None, progress);
+                    let values = maker.ok().and_then(|maker| {
+                        predict(maker.engine(Which::Predict, signature).as_mut(), &file.model, steps).ok()
+                    });
+                    values.is_some_and(|values| flips(&values) == Some(0))
+                }));
+            }
+        }
         let clipped = engine.clipped();
         // What is clipped is said once.
         let is_clipped = |name: &String| clipped.iter().any(|c| c.computed.is_none() && c.tensor == *name);

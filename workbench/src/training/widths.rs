@@ -14,8 +14,10 @@ use crate::images::Lowered;
 use crate::progress::Progress;
 use crate::saturation::{Saturation, Unit};
 use arch::Machine;
-use arch::machine::MachineSpec;
+use arch::machine::{MachineError, MachineSpec};
 use arch::number::{quantise, to_f64};
+use compiler::fixed;
+use compiler::tensor::Iterator;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::train::engine::{Model, Step};
@@ -55,8 +57,6 @@ impl InWords {
     /// # Errors
     /// It is cancelled, or diverges. What the words cannot hold is no error but refused.
     pub fn of(word: u32, training: &Training, golden: &Outcome, progress: &dyn Progress) -> Result<InWords, Failure> {
-        let mut training = training.clone();
-        let config = &mut training.project.config;
         let refused = |reason: String| InWords {
             word,
             fractions: BTreeMap::new(),
@@ -65,9 +65,8 @@ impl InWords {
             clipped: 0,
             refused: Some(reason),
         };
-        config.spec = MachineSpec { word: Some(word), accumulator: None, ..config.spec.clone() };
-        config.machine = match Machine::try_from(config.spec.clone()) {
-            Ok(machine) => machine,
+        let training = match training.in_words(word) {
+            Ok(training) => training,
             Err(error) => return Ok(refused(error.to_string())),
         };
         let lowered = match Lowered::new(&training.project, &training.programs, &golden.ranges, progress) {
@@ -108,13 +107,7 @@ impl InWords {
         };
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
         let rounded = Parts { train: judge(&samples.train)?, test };
-        // The golden part of the training is known.
-        let how = RunOptions::on(Rung::Fixed);
-        let mut known = Checkpoint::new(training.identity(&how));
-        let trained = golden.results[0].trained.clone();
-        known.golden =
-            Reached { epochs: training.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Reached::default() };
-        let outcome = training.run(&how, Some(known), progress)?;
+        let outcome = training.again(golden, progress)?;
         let last = outcome.last();
         Ok(InWords {
             word,
@@ -126,6 +119,45 @@ impl InWords {
         })
     }
 }
+
+impl Training {
+    /// The same in words of another width.
+    fn in_words(&self, word: u32) -> Result<Training, MachineError> {
+        let mut training = self.clone();
+        let config = &mut training.project.config;
+        config.spec = MachineSpec { word: Some(word), accumulator: None, ..config.spec.clone() };
+        config.machine = Machine::try_from(config.spec.clone())?;
+        Ok(training)
+    }
+
+    /// Train in words what was trained on real numbers.
+    fn again(&self, golden: &Outcome, progress: &dyn Progress) -> Result<Outcome, Failure> {
+        let how = RunOptions { tries_wider: false, ..RunOptions::on(Rung::Fixed) };
+        let mut known = Checkpoint::new(self.identity(&how));
+        let trained = golden.results[0].trained.clone();
+        known.golden =
+            Reached { epochs: self.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Reached::default() };
+        self.run(&how, Some(known), progress)
+    }
+
+    /// Whether words of another width suffice for this training.
+    pub(super) fn suffices_in(&self, word: u32, golden: &Outcome) -> bool {
+        let wide = self.in_words(word).ok();
+        let outcome = wide.and_then(|training| training.again(golden, &()).ok());
+        outcome.is_some_and(|outcome| outcome.verdict.is_some_and(|verdict| verdict.suffices))
+    }
+
+    /// Whether it takes so little time that it can be tried in some widths.
+    pub(super) fn is_short(&self, updates: &fixed::Program) -> bool {
+        let points = |operation: &fixed::Operation| operation.iterators.iter().map(Iterator::extent).product::<u64>();
+        let step: u64 = updates.operations.iter().map(points).sum();
+        let steps = self.schedule.epochs * self.samples.train.len().div_ceil(self.schedule.batch);
+        step.saturating_mul(steps as u64) <= SHORT
+    }
+}
+
+/// Elements that the steps of a short training compute.
+const SHORT: u64 = 1 << 27;
 
 /// Results of updates that were clipped.
 fn clipped(saturations: &[Saturation]) -> u64 {

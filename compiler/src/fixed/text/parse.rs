@@ -1,7 +1,7 @@
 //! Text to fixed-point IR.
 
 use super::{COMBINES, FINISHES, ROLES, function, reserved};
-use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
+use crate::fixed::{Columns, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::tensor::Iterator;
 use crate::text::Cursor;
 use crate::text::known::{self, Known, Loops};
@@ -91,13 +91,27 @@ impl Reader {
         let shape = known::shape(&mut self.cursor)?;
         self.cursor.expect(":")?;
         let fraction = self.fraction()?;
+        let columns = if self.cursor.take("columns") { Some(self.columns(&shape)?) } else { None };
         let role = if let Some((_, role)) = ROLES.iter().find(|(known, _)| *known == word) {
             role.clone()
         } else {
             self.cursor.expect("=")?;
             Role::Parameter(self.cursor.list(Cursor::integer)?.into())
         };
-        Ok(Tensor { name, shape, role, fraction, span: self.cursor.origin()?.span() })
+        Ok(Tensor { name, shape, role, fraction, columns, span: self.cursor.origin()?.span() })
+    }
+
+    /// `1 + [0, 5]`: more bits for each index of the second dimension
+    fn columns(&mut self, shape: &[u32]) -> Result<Columns, Diagnostic> {
+        let place = self.cursor.peek().span;
+        let dimension: usize = self.cursor.integer()?;
+        self.cursor.expect("+")?;
+        let more = self.cursor.list(|cursor| cursor.bounded(FAR))?;
+        if shape.get(dimension).is_some_and(|&extent| extent as usize == more.len()) {
+            Ok(Columns { dimension, more })
+        } else {
+            Err(Diagnostic::new(Code::Shape, place, "each index of a dimension has its bits".to_owned()))
+        }
     }
 
     /// `q14`, `q-3`

@@ -1,7 +1,7 @@
 //! Fixed-point IR to text.
 
 use super::{COMBINES, FINISHES, ROLES, reserved};
-use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound};
+use crate::fixed::{Columns, Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::TensorId;
 use crate::text::names::{Loops, Names};
 use crate::text::table::{entries, usual};
@@ -20,6 +20,9 @@ impl Display for Program {
             let known = ROLES.iter().find(|(_, role)| *role == tensor.role);
             let role = known.map_or("parameter", |(word, _)| word);
             write!(f, "{role} {}{shape}: q{}", names.tensor(TensorId(id)), tensor.fraction)?;
+            if let Some(Columns { dimension, more }) = &tensor.columns {
+                write!(f, " columns {dimension} + [{}]", write::list(more.iter(), ", ", i32::to_string))?;
+            }
             if let Role::Parameter(words) = &tensor.role {
                 write!(f, " = [{}]", write::list(words.iter(), ", ", i64::to_string))?;
             }

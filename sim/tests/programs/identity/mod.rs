@@ -106,7 +106,7 @@ fn fixed_point_rounds_and_nothing_else() {
         let program = with_uneven_rates(&program);
         for options in uses(&program) {
             let Ok(canonical) = canonicalise(&program, &options) else { continue };
-            let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+            let ranges = Ranges::of_tensors(vec![Some((-2.0, 2.0)); canonical.tensors.len()]);
             let Ok((lowered, _)) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)) else { continue };
             match compare_unrounded(&canonical, &lowered, EFFORT) {
                 Ok(None) => {}

@@ -1,0 +1,156 @@
+//! Masks before a softmax: what is far below all others need not be far below in words.
+//!
+//!     s = z + b; m = max(s); e = exp(s - m)          z in -5..5, b in -10000..0, m in -2..5
+//!     =>  b.masked = max(b, -32); s = z + b.masked       s in -37..5: nine more bits after its binary point
+//!
+//! What the maxima were seen to exceed by so much that the exponential of it is 0 in every word may as well be a little nearer. A mask that
+//! reaches all elements of a row is no mask: its maximum is as low, and nothing is changed.
+
+use crate::canonical::expr::{Expr, reads};
+use crate::canonical::primitive::{Atom, Primitive};
+use crate::ranges::Ranges;
+use crate::tensor::{
+    Affine, Aggregate, Element, Function, IterId, Iterator, Nest, Node, Program, Role, Start, Tensor, TensorId,
+};
+use arch::isa::Combine;
+use std::sync::Arc;
+
+/// What a bounded mask has behind its name.
+pub(crate) const NEAR: &str = ".masked";
+
+/// The program with bounded masks; `None` if there are none. `word` is the width of words.
+pub(super) fn bounded(program: &Program, ranges: &Ranges, word: u32) -> Option<(Program, Ranges)> {
+    let (mut result, mut of_it) = (program.clone(), ranges.clone());
+    of_it.tensors.resize(program.tensors.len(), None);
+    let mut found = false;
+    for nest in &program.nests {
+        if let Some(masked) = masked(program, ranges, nest, word) {
+            masked.bound(&mut result, &mut of_it);
+            found = true;
+        }
+    }
+    found.then_some((result, of_it))
+}
+
+/// A mask, and what is added to it.
+struct Masked {
+    mask: TensorId,
+    /// The sum, and the sum less its largest value.
+    sum: TensorId,
+    exponent: TensorId,
+    /// No value of the mask need be less.
+    least: f64,
+    /// Ranges of the sum and of the exponent then.
+    ranges: [(f64, f64); 2],
+}
+
+/// The mask of the sum whose exponential a nest computes.
+fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<Masked> {
+    let range = |tensor: TensorId| ranges.tensors.get(tensor.0).copied().flatten();
+    let only = |tensor: TensorId| {
+        let mut writers = program.nests.iter().filter(|nest| nest.out == tensor);
+        let named = program.names.iter().any(|(_, named)| *named == tensor);
+        let kept = program.updates.iter().any(|update| update.state == tensor || update.next == tensor);
+        writers.next().filter(|_| writers.next().is_none() && !named && !kept)
+    };
+    let Some(Primitive::Function(Function::Exp, Atom::Read(exponent, _))) = Primitive::of(nest) else { return None };
+    let difference = one_by_one(only(exponent)?)?;
+    let (Atom::Read(sum, _), Atom::Read(largest, _), Combine::Subtract) = difference else { return None };
+    let maximum = program.nests.iter().filter(|nest| nest.out == largest).collect::<Vec<_>>();
+    let [maximum] = maximum[..] else { return None };
+    let is_of_sum = |nest: &Nest| {
+        matches!(Primitive::of(nest), Some(Primitive::MultiplyAdd {
+            start: None, product: Some((Atom::Read(read, _), Atom::Constant(1.0))), combine: Combine::Maximum, square: false, scale: 0, ..
+        }) if read == sum)
+    };
+    let readers = |tensor: TensorId| program.nests.iter().filter(|nest| reads(nest).contains(&tensor)).count();
+    // Nobody else may see how low the sum is.
+    if !is_of_sum(maximum) || readers(sum) != 2 || readers(exponent) != 1 {
+        return None;
+    }
+    let (one, other, Combine::Add) = one_by_one(only(sum)?)? else { return None };
+    let (Atom::Read(one, _), Atom::Read(other, _)) = (one, other) else { return None };
+    let (mask, value) = if range(one)?.0 < range(other)?.0 { (one, other) } else { (other, one) };
+    let (of_value, of_largest, of_sum) = (range(value)?, range(largest)?, range(sum)?);
+    // Below this an exponential is less than half of a last place.
+    let nothing = f64::from(word + 1) * std::f64::consts::LN_2;
+    let reach = libm::exp2(libm::ceil(libm::log2(of_value.1 - of_largest.0 + nothing)));
+    let gains = program.tensors[mask.0].element == Element::Real && range(mask)?.0 < -2.0 * reach;
+    let low = of_value.0 - reach;
+    (gains && low > of_sum.0).then_some(Masked {
+        mask,
+        sum,
+        exponent,
+        least: -reach,
+        ranges: [(low, of_sum.1), (low - of_largest.1, 0.0)],
+    })
+}
+
+/// Sum or difference of two operands.
+fn one_by_one(nest: &Nest) -> Option<(Atom, Atom, Combine)> {
+    match Primitive::of(nest)? {
+        Primitive::MultiplyAdd {
+            start: Some(start),
+            product: Some((a, Atom::Constant(1.0))),
+            square: false,
+            scale: 0,
+            combine,
+            negative: false,
+            whole: false,
+        } if nest.aggregate == Aggregate::Assign => Some((start, a, combine)),
+        _ => None,
+    }
+}
+
+impl Masked {
+    fn bound(&self, program: &mut Program, ranges: &mut Ranges) {
+        let Masked { mask, sum, exponent, least, ranges: [of_sum, of_exponent] } = *self;
+        (ranges.tensors[sum.0], ranges.tensors[exponent.0]) = (Some(of_sum), Some(of_exponent));
+        let original = program.tensors[mask.0].clone();
+        let high = ranges.tensors[mask.0].map_or(0.0, |(_, high)| high.max(least));
+        let mut name = original.name.clone() + NEAR;
+        while program.tensors.iter().any(|tensor| tensor.name == name) {
+            name += NEAR;
+        }
+        let near = TensorId(program.tensors.len());
+        let constants = match &original.role {
+            Role::Parameter(values) => Some(values.iter().map(|value| value.max(least)).collect::<Arc<[f64]>>()),
+            _ => None,
+        };
+        let role = constants.clone().map_or(Role::Temporary, Role::Parameter);
+        program.tensors.push(Tensor { name, role, ..original.clone() });
+        ranges.tensors.push(Some((least, high)));
+        let Some(at) = program.nests.iter().position(|nest| nest.out == sum) else { return };
+        let adds = &mut program.nests[at];
+        for node in &mut adds.body.nodes {
+            if let Node::Read { tensor, .. } = node
+                && *tensor == mask
+            {
+                *tensor = near;
+            }
+        }
+        if constants.is_some() {
+            return;
+        }
+        let origin = adds.origin.clone();
+        let all = |(dimension, &extent): (usize, &u32)| Iterator {
+            name: format!("i{dimension}"),
+            low: 0,
+            high: i64::from(extent),
+        };
+        let iterators: Vec<Iterator> = original.shape.iter().enumerate().map(all).collect();
+        let index: Vec<Affine> = (0..iterators.len()).map(|i| Affine::iterator(IterId(i))).collect();
+        let bounding = Nest {
+            free: iterators.len(),
+            iterators,
+            guards: Vec::new(),
+            out: near,
+            out_index: index.clone(),
+            aggregate: Aggregate::Max,
+            start: Start::Fill(least),
+            body: Expr::Read(mask, index).to_body(),
+            origin,
+        };
+        program.nests.insert(at, bounding);
+    }
+}

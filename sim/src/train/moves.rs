@@ -1,0 +1,188 @@
+//! Updates that change a weight, and those that round to nothing.
+//!
+//! ```text
+//! golden:  w = 0.5 ──▶ 0.499990      moved
+//! words:   w = 0.5 ──▶ 0.5           the update is less than half of a last place: stalled
+//! ```
+//!
+//! Every element of a weight counts once for each update. Golden's that move and the words' that do not are stalled.
+
+use crate::train::engine::Model;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How often elements of a weight changed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Moves {
+    /// Elements that changed, added up over the updates.
+    pub moved: u64,
+    /// How far, all of them together.
+    pub distance: f64,
+}
+
+/// By weight, since the engine was made.
+pub type AllMoves = BTreeMap<String, Moves>;
+
+impl Moves {
+    /// What has come since an earlier time.
+    #[must_use]
+    pub fn since(self, earlier: Moves) -> Moves {
+        Moves { moved: self.moved - earlier.moved, distance: self.distance - earlier.distance }
+    }
+
+    /// Look at a weight before and after an update.
+    pub(super) fn update(&mut self, before: impl IntoIterator<Item = f64>, after: impl IntoIterator<Item = f64>) {
+        for (before, after) in before.into_iter().zip(after) {
+            if before.total_cmp(&after).is_ne() && (after - before).is_finite() {
+                self.moved += 1;
+                self.distance += (after - before).abs();
+            }
+        }
+    }
+}
+
+/// Both, weight by weight.
+pub fn sum(one: AllMoves, other: &AllMoves) -> AllMoves {
+    let mut all = one;
+    for (name, moves) in other {
+        let entry = all.entry(name.clone()).or_default();
+        *entry = Moves { moved: entry.moved + moves.moved, distance: entry.distance + moves.distance };
+    }
+    all
+}
+
+/// Updates of a weight that rounded to nothing in an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StalledEpoch {
+    /// Number of the epoch, from 1.
+    pub epoch: usize,
+    /// Updates that move an element on golden.
+    pub updates: u64,
+    /// How many of these move none in words.
+    pub stalled: u64,
+}
+
+/// Updates of a weight that rounded to nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stall {
+    /// The weight.
+    pub tensor: String,
+    /// Their share of those that move an element on golden.
+    pub share: f64,
+    /// Mean size of golden's updates.
+    pub mean_update: f64,
+    /// The smallest update that moves a word: half of a last place.
+    pub least_update: f64,
+    /// Epoch by epoch.
+    pub epochs: Vec<StalledEpoch>,
+}
+
+/// What each engine moved, epoch by epoch: the number of the epoch, from 1, and the moves in it.
+pub type ByEpoch = [(usize, AllMoves)];
+
+/// Which weights stalled, and how often; `least` is half of a last place of each.
+pub fn stalls(golden: &ByEpoch, words: &ByEpoch, least: impl Fn(&str) -> Option<f64>) -> Vec<Stall> {
+    let names: Vec<&String> = golden.first().map_or_else(Vec::new, |(_, moves)| moves.keys().collect());
+    let stall = |name: &String| {
+        let of = |all: &AllMoves| all.get(name).copied().unwrap_or_default();
+        let both = golden.iter().filter_map(|(epoch, moves)| {
+            let (_, words) = words.iter().find(|(other, _)| other == epoch)?;
+            Some((*epoch, of(moves), of(words)))
+        });
+        let both: Vec<(usize, Moves, Moves)> = both.collect();
+        let epochs = both.iter().map(|&(epoch, golden, words)| StalledEpoch {
+            epoch,
+            updates: golden.moved,
+            stalled: golden.moved.saturating_sub(words.moved),
+        });
+        let epochs: Vec<StalledEpoch> = epochs.collect();
+        let updates: u64 = epochs.iter().map(|epoch| epoch.updates).sum();
+        let stalled: u64 = epochs.iter().map(|epoch| epoch.stalled).sum();
+        let distance: f64 = both.iter().map(|(_, golden, _)| golden.distance).sum();
+        (stalled > 0).then_some(())?;
+        Some(Stall {
+            tensor: name.clone(),
+            share: stalled as f64 / updates as f64,
+            mean_update: distance / updates as f64,
+            least_update: least(name)?,
+            epochs,
+        })
+    };
+    names.into_iter().filter_map(stall).collect()
+}
+
+impl Stall {
+    /// How many times larger an update of mean size has to be to move a word.
+    pub fn times(&self) -> f64 {
+        (self.least_update / self.mean_update).max(1.0)
+    }
+
+    /// Bits of a word that such an update moves, where it has `word` now.
+    pub fn bits(&self, word: u32) -> u32 {
+        word + libm::ceil(libm::log2(self.times())).max(1.0) as u32
+    }
+}
+
+/// Watches the weights of an engine.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    before: Model,
+    all: AllMoves,
+}
+
+impl Watched {
+    /// The weights are these, by no update.
+    pub(super) fn begin(&mut self, model: Model) {
+        self.before = model;
+    }
+
+    /// An update has made them these.
+    pub(super) fn update(&mut self, model: Model) {
+        for (name, after) in &model {
+            let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
+            let moves = self.all.entry(name.clone()).or_default();
+            moves.update(before.iter().copied(), after.iter().copied());
+        }
+        self.before = model;
+    }
+
+    pub(super) fn all(&self) -> AllMoves {
+        self.all.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: golden moves both elements in both epochs, words one of them in the first.
+    #[test]
+    fn updates_that_round_to_nothing_are_stalled() {
+        let epochs = |steps: &[[f64; 2]]| -> Vec<(usize, AllMoves)> {
+            let mut watched = Watched::default();
+            watched.begin(Model::from([("w".to_owned(), vec![0.0, 0.0])]));
+            let mut earlier = Moves::default();
+            let mut epoch = |(number, step): (usize, &[f64; 2])| {
+                watched.update(Model::from([("w".to_owned(), step.to_vec())]));
+                let now = watched.all()["w"];
+                let moves = now.since(earlier);
+                earlier = now;
+                (number + 1, AllMoves::from([("w".to_owned(), moves)]))
+            };
+            steps.iter().enumerate().map(&mut epoch).collect()
+        };
+        let (golden, words) = (epochs(&[[0.01, 0.2], [0.02, 0.3]]), epochs(&[[0.0, 0.25], [0.0, 0.25]]));
+        let found = stalls(&golden, &words, |_| Some(0.125));
+        let [stall] = &found[..] else { panic!("one weight: {found:?}") };
+        let counts: Vec<(u64, u64)> = stall.epochs.iter().map(|epoch| (epoch.updates, epoch.stalled)).collect();
+        assert_eq!((counts, stall.share), (vec![(2, 1), (2, 2)], 0.75));
+        assert!((stall.mean_update - 0.08).abs() < 1e-12, "{stall:?}");
+        // With one bit more, half of a last place is 0.0625.
+        assert_eq!(stall.bits(8), 9);
+        assert!((stall.times() - 1.5625).abs() < 1e-9);
+        assert!(stalls(&golden, &golden, |_| Some(0.125)).is_empty());
+    }
+}

@@ -1,0 +1,118 @@
+//! Verdicts of commands: whether the words suffice, where updates round to nothing, and what calibrations change.
+
+mod tool;
+
+use serde_json::{Value, json};
+use tool::{done, file, run};
+
+/// `O = A * 0.5`, of two numbers; words for values up to 1 hold 0.25 and 0.75.
+const HALF: &str = "docs/errors/W-CALIBRATION.tc";
+
+#[test]
+fn commands_say_whether_their_words_suffice() {
+    let folder = tempfile::tempdir().unwrap();
+    let scores = file(folder.path(), "s.tc", SCORES);
+    let values = json!({ "A": [[0.30, 0.31], [2.0, 0.5], [-1.0, 0.25]] }).to_string();
+    let inputs = file(folder.path(), "s.json", values);
+    let eval = |extra: &[&str]| {
+        let common = ["eval", &scores, "--inputs", &inputs, "--engine", "fixed", "--format", "json"];
+        run(&[&common[..], extra].concat())
+    };
+    let verdict = |extra: &[&str]| eval(extra).json()["verdict"].clone();
+    let good = verdict(&[]);
+    assert_eq!((&good["suffices"], &good["flips"], &good["rows"]), (&json!(true), &json!(0), &json!(3)), "{good}");
+    // Two bits after the binary point make 0.25 of both 0.30 and 0.31, so the first row takes the first class.
+    let coarse = file(folder.path(), "c.toml", "[numbers.fractions]\nA = 2\n");
+    let bad = verdict(&["--config", &coarse]);
+    assert_eq!((&bad["suffices"], &bad["flips"], &bad["rows"]), (&json!(false), &json!(1), &json!(3)), "{bad}");
+    assert_eq!(bad["lost_by"], "A", "{bad}");
+    let denied = eval(&["--config", &coarse, "--deny-inaccuracy"]);
+    assert_eq!(denied.code, 8);
+    let codes = denied.json()["diagnostics"].to_string();
+    assert!(codes.contains("W-ACCURACY") && codes.contains("E-INACCURATE"), "{codes}");
+    assert_eq!(eval(&["--deny-inaccuracy"]).code, 0);
+}
+
+/// A softmax of two scores for each of three rows.
+const SCORES: &str = "def f(float(3, 2) A) -> (M, E, S, O) {
+  M(i) max=! A(i, j)
+  E(i, j) = exp(A(i, j) - M(i))
+  S(i) +=! E(i, j)
+  O(i, j) = E(i, j) / S(i)
+}
+";
+
+#[test]
+fn the_width_that_a_verdict_names_suffices() {
+    let folder = tempfile::tempdir().unwrap();
+    // A sum of 1000 leaves a term of 0.01 three bits in words of 16.
+    let text = "def f(float(2) A, float(2) B) -> (S, O) {\n  S(i) = A(i) + B(i)\n  O(i) = S(i) - A(i)\n}\n";
+    let program = file(folder.path(), "p.tc", text);
+    let inputs = file(folder.path(), "p.json", r#"{"A": [1000, 900], "B": [0.01, 0.02]}"#);
+    let verdict = |word: &str| {
+        let word = format!("word={word}");
+        let ran =
+            run(&["eval", &program, "--inputs", &inputs, "--engine", "fixed", "--format", "json", "--machine", &word]);
+        ran.json()["verdict"].clone()
+    };
+    let bits = verdict("16")["bits_needed"].as_u64().expect("a wider word suffices");
+    assert_eq!(verdict(&bits.to_string())["suffices"], true);
+    assert_eq!(verdict(&(bits - 1).to_string())["suffices"], false);
+}
+
+#[test]
+fn updates_that_round_to_nothing_are_counted() {
+    let train = |engine: &str, word: &str| {
+        let data = ["--data", "examples/breast_cancer.csv", "--machine", word, "--format", "json"];
+        done(&[&["train", "docs/errors/W-STALL.t", "--engine", engine][..], &data].concat())
+    };
+    let (fixed, array) = (train("fixed", "word=8"), train("array", "word=8"));
+    assert!(fixed.stderr.contains("W-STALL"), "{}", fixed.stderr);
+    let stalls = |ran: &tool::Ran| ran.json()["stalls"].clone();
+    assert_eq!(stalls(&fixed), stalls(&array));
+    let stall = &stalls(&fixed)[0];
+    let count = |epoch: &Value, key: &str| epoch[key].as_u64().unwrap();
+    let epochs = stall["epochs"].as_array().unwrap();
+    // 455 rows of 30 features, none of which is 0 after standardising.
+    assert!(epochs.len() == 2 && epochs.iter().all(|epoch| count(epoch, "updates") == 455 * 30), "{stall}");
+    let share = epochs.iter().map(|epoch| count(epoch, "stalled")).sum::<u64>() as f64 / (2.0 * 455.0 * 30.0);
+    assert!((stall["share"].as_f64().unwrap() - share).abs() < 1e-12 && share > 0.9, "{stall}");
+    let wide = train("fixed", "word=24");
+    assert!(!wide.stderr.contains("W-STALL") && !wide.stderr.contains("W-ACCURACY"), "{}", wide.stderr);
+}
+
+/// The same records in four forms make the same words; few are told, and what does not fit them.
+#[test]
+fn binary_points_come_from_a_calibration() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<[f64; 2]> = (0..40).map(|n| [f64::from(n) / 64.0 - 0.25, 0.75 - f64::from(n) / 50.0]).collect();
+    let lines = rows.iter().map(|row| json!({ "A": row }).to_string() + "\n").collect::<String>();
+    let csv = rows.iter().fold("a,b,kind\n".to_owned(), |csv, [a, b]| csv + &format!("{a},{b},x\n"));
+    let whole = Value::from(rows.iter().map(|row| json!({ "A": row })).collect::<Vec<_>>()).to_string();
+    let forms = [
+        file(folder.path(), "r.jsonl", lines),
+        file(folder.path(), "r.csv", csv),
+        file(folder.path(), "r.json", whole),
+    ];
+    let inputs = file(folder.path(), "i.json", r#"{"A": [0.3, -0.2]}"#);
+    let large = file(folder.path(), "l.json", r#"{"A": [0.3, 40.0]}"#);
+    let eval = |inputs: &str, calibrate: &str| {
+        done(&["eval", HALF, "--inputs", inputs, "--engine", "fixed", "--format", "json", "--calibrate", calibrate])
+    };
+    let alone = done(&["eval", HALF, "--inputs", &inputs, "--engine", "fixed", "--format", "json"]).json();
+    for form in &forms {
+        let found = eval(&inputs, form);
+        assert!(!found.stdout.contains("W-CALIBRATION"), "{form}: {}", found.stdout);
+        // 0.75 takes a bit more than 0.3 does, so 0.3 is rounded to another word.
+        assert_ne!(found.json()["values"], alone["values"], "{form}");
+        assert_eq!(found.json()["values"], eval(&inputs, &forms[0]).json()["values"], "{form}");
+        let outside = eval(&large, form).stdout;
+        assert!(outside.contains("W-CALIBRATION") && outside.contains("1 value of this run did not fit"), "{outside}");
+    }
+    let few = eval(&inputs, "docs/errors/W-CALIBRATION.records.json").stdout;
+    assert!(few.contains("binary points are chosen from 2 records"), "{few}");
+    let wrong = file(folder.path(), "w.csv", "a,b,c,d\n1,2,3,4\n");
+    let refused = run(&["eval", HALF, "--inputs", &inputs, "--engine", "fixed", "--calibrate", &wrong]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("E-DATA"), "{}", refused.stderr);
+}

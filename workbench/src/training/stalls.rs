@@ -1,0 +1,54 @@
+//! Weights that stand still in words: their updates round to nothing.
+
+use super::{Outcome, Training};
+use arch::{Code, Diagnostic};
+use compiler::fixed;
+use sim::train::Engines;
+use sim::train::moves::{self, AllMoves, Stall};
+
+/// Share of the updates of a weight that have to stall for a warning.
+const NEARLY_ALL: f64 = 0.95;
+/// The same where the words do not suffice.
+const MANY: f64 = 0.25;
+
+impl Training {
+    /// Weights that stall in words and not on golden; a sequence is no weight.
+    pub(super) fn stalls(&self, outcome: &Outcome, lowered: &fixed::Program) -> Vec<Stall> {
+        let least = |name: &str| {
+            let tensor = lowered.tensors.iter().find(|tensor| tensor.name == name)?;
+            let is_weight = !self.samples.signature.sequence.iter().any(|sequence| sequence == name);
+            is_weight.then(|| libm::ldexp(0.5, -tensor.fraction))
+        };
+        moves::stalls(&outcome.results[0].moves, &outcome.last().moves, least)
+    }
+}
+
+/// How often the weights of a training have changed.
+pub(super) fn all_moves(engines: &Engines) -> AllMoves {
+    let rest = engines.rest.as_ref().map_or_else(AllMoves::new, |rest| rest.moves());
+    moves::sum(engines.full.moves(), &rest)
+}
+
+/// Stalls that matter: nearly all updates of a weight, or many where the words do not suffice.
+pub(super) fn stalled(stalls: &[Stall], lowered: &fixed::Program, suffices: bool) -> Vec<Diagnostic> {
+    let matters = |stall: &&Stall| stall.share >= if suffices { NEARLY_ALL } else { MANY };
+    let warning = |stall: &Stall| {
+        let Stall { tensor, share, mean_update, least_update, epochs } = stall;
+        let last = epochs
+            .last()
+            .map_or_else(String::new, |last| format!("; in epoch {} {} of {}", last.epoch, last.stalled, last.updates));
+        let message = format!(
+            "{:.1} % of the updates of `{tensor}` round to nothing{last}: their mean size is {mean_update:.1e}, and less than \
+             {least_update:.1e} moves no word",
+            100.0 * share
+        );
+        let help = format!(
+            "a rate {:.3} times as large moves them, or words of {} bits",
+            stall.times(),
+            stall.bits(lowered.word)
+        );
+        let span = lowered.tensors.iter().find(|known| known.name == *tensor).map(|known| known.span);
+        Diagnostic { span, ..Diagnostic::global(Code::WarnStall, message) }.with_help(help)
+    };
+    stalls.iter().filter(matters).map(warning).collect()
+}
