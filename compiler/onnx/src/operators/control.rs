@@ -74,6 +74,9 @@ fn repeat<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Trans
     let count = carried.len();
     let scanned = inner.outputs.len().saturating_sub(1 + count);
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); scanned];
+    if always_goes_on(inner) && go_on(l, condition.as_ref())? {
+        l.bounded(inner, most.max(0) as u64)?;
+    }
     let mut step = 0;
     while step < most && go_on(l, condition.as_ref())? {
         if step >= STEPS {
@@ -98,6 +101,21 @@ fn repeat<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Trans
         carried.push(Slot::Tensor(l.stacked(&list, 0)?));
     }
     Ok(carried)
+}
+
+/// Whether a body leaves the condition as it was: then the number of steps is known before the first one.
+fn always_goes_on(inner: &Graph<'_>) -> bool {
+    let (Some(given), Some(result)) = (inner.inputs.get(1), inner.outputs.first()) else { return false };
+    let mut name = result.name;
+    // A chain of copies, from its end.
+    for node in inner.nodes.iter().rev().filter(|node| matches!(node.operator, "Identity" | "Cast")) {
+        if let ([input], [output]) = (&node.inputs[..], &node.outputs[..])
+            && *output == name
+        {
+            name = input;
+        }
+    }
+    name == given.name
 }
 
 impl Lowering<'_, '_> {
@@ -160,6 +178,7 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     if steps > STEPS {
         return Err(Refusal::new(Code::Limit, format!("it takes more than {STEPS} steps")));
     }
+    l.bounded(inner, steps.max(0) as u64)?;
     for step in 0..steps {
         let mut operands = carried.clone();
         for (n, &input) in inputs.iter().enumerate() {
@@ -188,6 +207,7 @@ fn each<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     let inner = body(c, "body")?;
     let first = c.sequence(0)?;
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); inner.outputs.len()];
+    l.bounded(inner, first.len() as u64)?;
     for step in 0..first.len() {
         let mut operands = Vec::new();
         for (n, operand) in c.operands.iter().enumerate() {
