@@ -138,9 +138,10 @@ impl Loops {
     }
 }
 
-/// Points of constant Nests that are computed here, each and in all.
+/// Points of constant Nests that are computed here, and operations in all, beside those of shapes and the like.
 const FOLDED: u64 = 1 << 22;
-const FOLDED_IN_ALL: u64 = 1 << 26;
+const FOLDED_IN_ALL: u64 = 1 << 24;
+const FEW: u64 = 64;
 
 /// Statements of a program.
 const NESTS: usize = 1 << 17;
@@ -314,7 +315,8 @@ impl Builder {
         let iterators = extents.enumerate().map(|(n, &high)| Iterator { name: format!("d{n}"), low: 0, high });
         if self.program.nests.len() >= NESTS {
             let message = format!("the graph becomes more than {NESTS} statements");
-            return Err(Refusal::new(Code::Limit, message).help("loops and recurrent layers are written out: give them fewer steps"));
+            return Err(Refusal::new(Code::Limit, message)
+                .help("loops and recurrent layers are written out: give them fewer steps"));
         }
         let reduces = !loops.over.is_empty();
         let aggregate = if reduces { loops.aggregate } else { Aggregate::Assign };
@@ -371,10 +373,12 @@ impl Builder {
         let constant =
             |tensor: &TensorId| *tensor == out.id || matches!(self.program.tensors[tensor.0].role, Role::Parameter(_));
         let are_constant = nests.iter().flat_map(reads).all(|tensor| constant(&tensor));
-        if points > FOLDED || self.folded + points > FOLDED_IN_ALL || !are_constant {
+        let most = nests.iter().map(|nest| nest.body.nodes.len() as u64 + 2).max().unwrap_or(0);
+        let work = if points > FEW { points * most } else { 0 };
+        if points > FOLDED || self.folded + work > FOLDED_IN_ALL || !are_constant {
             return out;
         }
-        self.folded += points;
+        self.folded += work;
         self.inexact.computed(out.id, nests.iter().flat_map(reads));
         if let Some(values) = fold::evaluate(&self.program.tensors, nests, out.id) {
             self.program.nests.truncate(first);

@@ -257,7 +257,9 @@ fn external(data: &TensorData<'_>, beside: Beside<'_>) -> Result<Vec<u8>, String
     if let Some(wanted) = of("checksum").filter(|wanted| !wanted.is_empty()) {
         let found = sha1(&bytes);
         if !found.eq_ignore_ascii_case(wanted) {
-            return Err(format!("`{location}` is another file than the model was written with: its SHA-1 is {found}, not {wanted}"));
+            return Err(format!(
+                "`{location}` is another file than the model was written with: its SHA-1 is {found}, not {wanted}"
+            ));
         }
     }
     let start = number("offset")?.unwrap_or(0);

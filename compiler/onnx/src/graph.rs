@@ -20,7 +20,8 @@ use compiler::language::{Options, Parsed};
 use compiler::tensor::{Affine, Program, Role, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
-
+/// Operands that become one expression.
+const OPERANDS: usize = 512;
 /// The element type of texts.
 const TEXT: i64 = 8;
 /// Texts that a warning lists.
@@ -232,7 +233,9 @@ impl<'m> Lowering<'_, 'm> {
         let mut assumed = None;
         // Exporters write -1 for what is open, and Paddle 0 for the batch.
         let opened = |n: usize, dimension: &Dimension<'m>| match *dimension {
-            Dimension::Known(extent) if extent < 0 || extent == 0 && n == 0 && declared.len() > 1 => Dimension::Named(""),
+            Dimension::Known(extent) if extent < 0 || extent == 0 && n == 0 && declared.len() > 1 => {
+                Dimension::Named("")
+            }
             dimension => dimension,
         };
         let extent = |(n, dimension): (usize, &Dimension<'m>)| match &opened(n, dimension) {
@@ -315,8 +318,15 @@ impl<'m> Lowering<'_, 'm> {
         let called = self.functions.called(node);
         let size = if called.is_some() { self.functions.size_of(node) } else { 0 };
         if self.nodes.saturating_add(size) > NODES || depth > DEPTH {
-            let message = format!("with its functions written out the graph has more than {NODES} nodes, or {DEPTH} levels");
-            return Err(Refusal::new(Code::Limit, message).help("split the model, or export it without functions that call others many times"));
+            let message =
+                format!("with its functions written out the graph has more than {NODES} nodes, or {DEPTH} levels");
+            return Err(Refusal::new(Code::Limit, message)
+                .help("split the model, or export it without functions that call others many times"));
+        }
+        let nests = matches!(node.operator, "Sum" | "Mean" | "Max" | "Min" | "Einsum");
+        if nests && node.inputs.len() > OPERANDS {
+            let message = format!("it has {} operands, more than {OPERANDS}", node.inputs.len());
+            return Err(Refusal::new(Code::Limit, message).help("`Concat` and a reduction along the axis take more"));
         }
         let operands = node.inputs.iter().map(|&name| match name {
             "" => Ok(None),
@@ -379,7 +389,8 @@ impl<'m> Lowering<'_, 'm> {
             return Ok(());
         }
         let message = format!("its body runs {steps} times, and the graph has more than {NODES} nodes then");
-        Err(Refusal::new(Code::Limit, message).help("loops are written out; `LSTM`, `GRU` and `RNN` are one node for all steps, and `CumSum` is a sum"))
+        Err(Refusal::new(Code::Limit, message)
+            .help("loops are written out; `LSTM`, `GRU` and `RNN` are one node for all steps, and `CumSum` is a sum"))
     }
 
     /// A body, with values for its inputs.
@@ -429,11 +440,13 @@ impl<'m> Lowering<'_, 'm> {
     /// Say that a result which the file has as text is a number here.
     fn tell_texts(&mut self, name: &str) {
         let shown = self.texts.iter().take(SHOWN).enumerate();
-        let mut shown: Vec<String> = shown.map(|(n, text)| format!("{n} is {:?}", String::from_utf8_lossy(text))).collect();
+        let mut shown: Vec<String> =
+            shown.map(|(n, text)| format!("{n} is {:?}", String::from_utf8_lossy(text))).collect();
         if self.texts.len() > SHOWN {
             shown.push("...".into());
         }
-        let message = format!("output `{name}` is text in the file and the number of the text here: {}", shown.join(", "));
+        let message =
+            format!("output `{name}` is text in the file and the number of the text here: {}", shown.join(", "));
         self.warnings.push(
             Diagnostic::new(Code::WarnNumber, self.builder.span, message)
                 .with_label("here")

@@ -162,7 +162,9 @@ fn run(
         let mut out = new_state;
         if let Some(lengths) = lengths {
             // Sequences that are over keep their state, and give 0.
-            let live = l.builder.map(&[batch, 1], Kind::Bool, |_, at| Ex::Read(lengths.id, vec![at[0].clone()]).gt(time as f64))?;
+            let live = l
+                .builder
+                .map(&[batch, 1], Kind::Bool, |_, at| Ex::Read(lengths.id, vec![at[0].clone()]).gt(time as f64))?;
             let mut keep = |new: Val, old: Val| {
                 l.builder.zip(&[live, new, old], x.kind, |x| select(x[0].clone(), x[1].clone(), x[2].clone()))
             };

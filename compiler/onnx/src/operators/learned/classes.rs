@@ -37,6 +37,12 @@ impl Classes {
         if (0..).zip(labels).all(|(n, &label)| n == label) {
             return Ok(place);
         }
+        if labels.len() > 8 {
+            let table = labels.iter().map(|&label| label as f64).collect();
+            let table = l.builder.constants(&[labels.len() as i64], Kind::INT64, table)?;
+            let last = (labels.len() - 1) as f64;
+            return l.builder.apply(place, |x| Ex::Gather(table.id, vec![x.min(last)]));
+        }
         l.builder.apply(place, |x| {
             let each = |(n, &label): (usize, &i64)| x.clone().equals(n as f64) * label as f64;
             labels.iter().enumerate().map(each).reduce(|a, b| a + b).unwrap_or(num(0.0))
@@ -54,17 +60,17 @@ impl Classes {
         let (first, second) = (self.labels[0] as f64, self.labels[1] as f64);
         l.builder.map(&[rows], Kind::INT64, |_, at| {
             let truth = condition(Ex::Read(column.id, vec![at[0].clone(), fixed(0)]));
-            if (first, second) == (0.0, 1.0) { select(truth, num(1.0), num(0.0)) } else { select(truth, num(second), num(first)) }
+            if (first, second) == (0.0, 1.0) {
+                select(truth, num(1.0), num(0.0))
+            } else {
+                select(truth, num(second), num(first))
+            }
         })
     }
 }
 
 /// A column `[rows][1]` as two.
-pub(super) fn two_columns(
-    l: &mut Lowering<'_, '_>,
-    column: Val,
-    both: impl FnOnce(Ex) -> [Ex; 2],
-) -> Translated<Val> {
+pub(super) fn two_columns(l: &mut Lowering<'_, '_>, column: Val, both: impl FnOnce(Ex) -> [Ex; 2]) -> Translated<Val> {
     let rows = l.builder.shape(column)[0];
     l.builder.map(&[rows, 2], Kind::FLOAT, |_, at| {
         let [first, second] = both(Ex::Read(column.id, vec![at[0].clone(), fixed(0)]));
@@ -99,7 +105,8 @@ fn probit(x: Ex) -> Ex {
     let centred = x * 2.0 - 1.0;
     let log = call(Function::Log, num(1.0) - centred.clone().squared());
     let half = log.clone() * 0.5 + 2.0 / (std::f64::consts::PI * 0.147);
-    let size = call(Function::Sqrt, call(Function::Sqrt, half.clone().squared() - log / 0.147) - half) * std::f64::consts::SQRT_2;
+    let size = call(Function::Sqrt, call(Function::Sqrt, half.clone().squared() - log / 0.147) - half)
+        * std::f64::consts::SQRT_2;
     select(centred.lt(0.0), -size.clone(), size)
 }
 

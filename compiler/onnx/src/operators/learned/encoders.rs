@@ -12,7 +12,10 @@ use compiler::tensor::{Aggregate, Function};
 pub(super) fn one_hot(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let x = c.input(0)?;
     let Some(categories) = c.ints("cats_int64s").filter(|list| !list.is_empty()) else {
-        return unsupported("its categories are texts", "encode texts as numbers on the host, and train the encoder with those");
+        return unsupported(
+            "its categories are texts",
+            "encode texts as numbers on the host, and train the encoder with those",
+        );
     };
     let shape = [l.builder.shape(x), vec![categories.len() as i64]].concat();
     let values = categories.iter().map(|&value| value as f64).collect();
@@ -68,7 +71,10 @@ pub(super) fn relabelled(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translat
         Ok(l.builder.known(constants).map(<[f64]>::to_vec))
     };
     let Some(keys) = list(l, "keys")? else {
-        return unsupported("its keys are texts", "encode texts as numbers on the host, and train the model with those");
+        return unsupported(
+            "its keys are texts",
+            "encode texts as numbers on the host, and train the model with those",
+        );
     };
     let texts = c.attribute("values_strings").map(|attribute| attribute.texts.clone());
     let values = match (list(l, "values")?, texts) {
@@ -90,7 +96,8 @@ pub(super) fn relabelled(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translat
     };
     let kind = if whole { Kind::INT64 } else { Kind::FLOAT };
     // Before version 4 no value that is missing is a key.
-    let table: Vec<(f64, f64)> = keys.into_iter().zip(values).filter(|(key, _)| c.version >= 4 || !key.is_nan()).collect();
+    let table: Vec<(f64, f64)> =
+        keys.into_iter().zip(values).filter(|(key, _)| c.version >= 4 || !key.is_nan()).collect();
     mapped(l, x, &table, default, kind)
 }
 

@@ -117,7 +117,9 @@ fn weighted(
     targets: usize,
     combined: Combined,
 ) -> Translated<Val> {
-    let [rows, _, leaves] = l.builder.shape(found.indicators)[..] else { unreachable!("indicators have three dimensions") };
+    let [rows, _, leaves] = l.builder.shape(found.indicators)[..] else {
+        unreachable!("indicators have three dimensions")
+    };
     let (groups, each, own) = (layout.groups, layout.each, layout.targets);
     // A leaf that says nothing of a target takes no part in extremes: the worst of all weights is never better than one that does.
     let all = || found.weights.iter().flatten().flat_map(|leaf| leaf.iter().map(|&(_, weight)| weight));
@@ -363,9 +365,9 @@ fn by_walk<'t>(l: &mut Lowering<'_, '_>, x: Val, layout: &'t Layout, depth: usiz
             select(table.answer(x, at[0].clone(), read), read(yes), read(no))
         })?;
     }
-    let indicators = l.builder.map(&[rows, trees, leaves as i64], Kind::Bool, |b, at| {
-        b.read(node, &at[..2]).equals(Ex::At(at[2].clone()))
-    })?;
+    let indicators = l
+        .builder
+        .map(&[rows, trees, leaves as i64], Kind::Bool, |b, at| b.read(node, &at[..2]).equals(Ex::At(at[2].clone())))?;
     Ok(Leaves { indicators, weights: layout.trees.iter().map(Tree::leaves).collect() })
 }
 

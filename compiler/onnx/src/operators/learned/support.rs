@@ -65,7 +65,8 @@ fn weighted(l: &mut Lowering<'_, '_>, kernels: Val, weights: Vec<f64>, rho: &[f6
     let results = rho.len() as i64;
     let weights = l.builder.constants(&[results, count], Kind::FLOAT, weights)?;
     let sums = l.builder.reduce(&[rows, results], &[count], Kind::FLOAT, Aggregate::Add, |_, at, v| {
-        Ex::Read(kernels.id, vec![at[0].clone(), v[0].clone()]) * Ex::Read(weights.id, vec![at[1].clone(), v[0].clone()])
+        Ex::Read(kernels.id, vec![at[0].clone(), v[0].clone()])
+            * Ex::Read(weights.id, vec![at[1].clone(), v[0].clone()])
     })?;
     if rho.iter().all(|&value| value == 0.0) {
         return Ok(sums);
@@ -130,7 +131,9 @@ pub(super) fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translat
             let most = l.along_kept(scores, &[1], Aggregate::Max, |x| x)?;
             let second = classes.second(l, most, |x| if all { x.ge(0.5) } else { x.gt(0.0) })?;
             let known = classes.labels[1] as f64;
-            label = l.builder.zip(&[second, label], Kind::INT64, |x| select(x[0].clone().equals(known), num(known), x[1].clone()))?;
+            label = l
+                .builder
+                .zip(&[second, label], Kind::INT64, |x| select(x[0].clone().equals(known), num(known), x[1].clone()))?;
         }
         let scores = transformed(l, c, &post, scores)?;
         return Ok(results(label, scores));
@@ -182,7 +185,8 @@ fn voted(l: &mut Lowering<'_, '_>, classes: &Classes, scores: Val, pairs: &[(usi
     let signs = b.constants(&[pairs.len() as i64, count as i64], Kind::FLOAT, signs)?;
     let votes = b.constants(&[count as i64], Kind::FLOAT, votes)?;
     let won = b.reduce(&[rows, count as i64], &[pairs.len() as i64], Kind::FLOAT, Aggregate::Add, |_, at, pair| {
-        Ex::Read(wins.id, vec![at[0].clone(), pair[0].clone()]) * Ex::Read(signs.id, vec![pair[0].clone(), at[1].clone()])
+        Ex::Read(wins.id, vec![at[0].clone(), pair[0].clone()])
+            * Ex::Read(signs.id, vec![pair[0].clone(), at[1].clone()])
     })?;
     let votes = b.zip(&[won, votes], Kind::FLOAT, |x| x[0].clone() + x[1].clone())?;
     classes.best(l, votes)
@@ -240,7 +244,8 @@ fn agreed(l: &mut Lowering<'_, '_>, r: Val, rows: i64, classes: i64) -> Translat
     let mut goes_on = None;
     for _ in 0..STEPS {
         let mut qp = b.reduce(&shape, &[classes], Kind::FLOAT, Aggregate::Add, |_, at, j| {
-            Ex::Read(q.id, vec![at[0].clone(), at[1].clone(), j[0].clone()]) * Ex::Read(p.id, vec![at[0].clone(), j[0].clone()])
+            Ex::Read(q.id, vec![at[0].clone(), at[1].clone(), j[0].clone()])
+                * Ex::Read(p.id, vec![at[0].clone(), j[0].clone()])
         })?;
         let product = b.zip(&[p, qp], Kind::FLOAT, |x| x[0].clone() * x[1].clone())?;
         let mut pqp = b.reduce(&[rows, 1], &[classes], Kind::FLOAT, Aggregate::Add, |_, at, j| {

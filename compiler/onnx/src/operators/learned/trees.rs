@@ -206,7 +206,10 @@ pub(super) fn of_parts(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated
         let way = |to: i64, leaf: i64| {
             let most = if leaf == 0 { count } else { targets.len() };
             let found = usize::try_from(to).ok().filter(|&to| to < most);
-            found.map_or_else(|| damaged(format!("there is no node {to}")), |to| Ok(if leaf == 0 { to } else { count + to }))
+            found.map_or_else(
+                || damaged(format!("there is no node {to}")),
+                |to| Ok(if leaf == 0 { to } else { count + to }),
+            )
         };
         nodes.push(Flat {
             feature: features[n],
@@ -220,7 +223,8 @@ pub(super) fn of_parts(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated
     }
     for (&target, &weight) in targets.iter().zip(&weights) {
         let target = usize::try_from(target).or_else(|_| damaged("a target is below 0"))?;
-        let leaf = Flat { feature: 0, threshold: 0.0, mode: Mode::Leaf, missing: false, yes: 0, no: 0, weights: Vec::new() };
+        let leaf =
+            Flat { feature: 0, threshold: 0.0, mode: Mode::Leaf, missing: false, yes: 0, no: 0, weights: Vec::new() };
         nodes.push(Flat { weights: vec![(target, weight)], ..leaf });
     }
     let roots = list("tree_roots").into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();

@@ -27,9 +27,9 @@ pub(super) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         "QLinearConcat" => concatenated(l, c)?,
         "QLinearWhere" => {
             let (yes, no) = (real(l, c, 1)?, real(l, c, 4)?);
-            let value = l.builder.zip(&[c.input(0)?, yes, no], Kind::FLOAT, |x| {
-                select(x[0].clone(), x[1].clone(), x[2].clone())
-            })?;
+            let value = l
+                .builder
+                .zip(&[c.input(0)?, yes, no], Kind::FLOAT, |x| select(x[0].clone(), x[1].clone(), x[2].clone()))?;
             whole(l, c, value, 7)?
         }
         "QGemm" => {
