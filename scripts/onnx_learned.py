@@ -314,7 +314,7 @@ def qonnx():
     array = lambda value: np.array(value, np.float32)
     for mode in ["ROUND", "HALF_EVEN", "CEIL", "FLOOR", "UP", "DOWN", "HALF_UP", "HALF_DOWN"]:
         for signed, narrow in [(1, 0), (1, 1), (0, 0), (0, 1)]:
-            values = [0.5, 1.0, 5.0]
+            values = [1.0, 1.0, 5.0]
             said = int_quant(x, *map(array, values), signed, narrow, mode)
             settings = dict(signed=signed, narrow=narrow, rounding_mode=mode)
             yield one(f"quant_{mode.lower()}_{signed}{narrow}", "Quant", values, said, **settings)
