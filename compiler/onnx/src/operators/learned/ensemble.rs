@@ -65,7 +65,9 @@ pub(super) fn regressed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
     };
     if aggregate == "AVERAGE" {
         let part = 1.0 / trees.len() as f64;
-        trees.iter_mut().for_each(|tree| tree.scale(part));
+        for tree in &mut trees {
+            tree.scale(part);
+        }
     }
     let base = numbers(l, c, "base_values")?;
     if base.len() > 1 && base.len() != targets {

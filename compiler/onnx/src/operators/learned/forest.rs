@@ -318,7 +318,9 @@ fn by_paths<'t>(l: &mut Lowering<'_, '_>, x: Val, layout: &'t Layout, leaves: i6
                 }
                 Tree::Leaf(_) => {
                     needed[leaf] = way.iter().filter(|(_, sign)| *sign > 0.0).count() as f64;
-                    way.iter().for_each(|&(n, sign)| signs[leaf * splits as usize + n] = sign);
+                    for (n, sign) in way {
+                        signs[leaf * splits as usize + n] = sign;
+                    }
                     leaf += 1;
                 }
             }

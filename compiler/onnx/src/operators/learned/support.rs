@@ -78,7 +78,7 @@ fn weighted(l: &mut Lowering<'_, '_>, kernels: Val, weights: Vec<f64>, rho: &[f6
 /// The support vectors as a table of so many rows.
 fn vectors(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, count: usize) -> Translated<Val> {
     let values = numbers(c, "support_vectors");
-    if count == 0 || values.len() % count != 0 {
+    if count == 0 || !values.len().is_multiple_of(count) {
         return Err(Refusal::new(Code::Data, format!("{} numbers are not {count} support vectors", values.len()))
             .help("export the model again"));
     }
