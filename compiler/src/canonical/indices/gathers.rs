@@ -227,10 +227,7 @@ fn known(draft: &mut Draft, index: &Expr, every: IterId, extent: i64, span: Span
     if values.len() as u64 * extent as u64 > MATCHES {
         return None;
     }
-    let same = |value: &f64| {
-        let place = (value.floor() as i64).clamp(0, extent - 1);
-        (0..extent).map(move |k| f64::from(u8::from(k == place)))
-    };
+    let same = |&value: &f64| (0..extent).map(move |k| f64::from(u8::from(value == k as f64)));
     let same: Vec<f64> = values.iter().flat_map(same).collect();
     let shape = [shape.as_slice(), &[extent as u32]].concat();
     let element = Element::Int { bits: 32, signed: true };
