@@ -297,6 +297,24 @@ def quantised():
         yield one(f"distances_{metric}", "CDist", [eighths(rng, (4, 3)), eighths(rng, (5, 3))], None, FLOAT, metric=metric)
 
 
+def scans():
+    """Scans whose steps are independent, as skl2onnx writes distances, and one whose steps are not."""
+    rng = np.random.default_rng(55)
+    a, b = eighths(rng, (4, 3)), eighths(rng, (5, 3))
+    for name, state, backwards, axis in [("distances", "next_in", 0, 0), ("backwards", "next_in", 1, 1), ("dependent", "d", 0, 0)]:
+        nodes = [
+            helper.make_node("Sub", ["next_in", "next"], ["d"]),
+            helper.make_node("Identity", [state], ["next_out"]),
+            helper.make_node("ReduceSumSquare", ["d"], ["scan_out"], axes=[1], keepdims=0),
+        ]
+        info = lambda name, shape: helper.make_tensor_value_info(name, FLOAT, shape)
+        body = helper.make_graph(nodes, "body", [info("next_in", [4, 3]), info("next", [3])], [info("next_out", [4, 3]), info("scan_out", [4])])
+        settings = {"scan_input_directions": [backwards], "scan_output_directions": [backwards], "scan_output_axes": [axis]}
+        node = helper.make_node("Scan", ["a", "b"], ["last", "list"], body=body, num_scan_inputs=1, **settings)
+        inputs, outputs = [("a", FLOAT, a.shape), ("b", FLOAT, b.shape)], [("last", FLOAT, None), ("list", FLOAT, None)]
+        yield f"scan_{name}", model([node], inputs, outputs, opsets=(("", 17),)), [a, b]
+
+
 def qonnx():
     """QONNX, whose results its own package computes."""
     from qonnx.custom_op.general.bipolar_quant import binary_quant
@@ -328,7 +346,7 @@ def qonnx():
     yield one("bipolar", "BipolarQuant", [0.75], binary_quant(x, array(0.75)))
 
 
-FAMILIES = [trees, machines, encoders, quantised, qonnx]
+FAMILIES = [trees, machines, encoders, quantised, scans, qonnx]
 
 
 def main():

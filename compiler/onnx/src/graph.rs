@@ -308,7 +308,7 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     /// The version of a domain.
-    fn version(&self, domain: &str) -> i64 {
+    pub(crate) fn version(&self, domain: &str) -> i64 {
         let own = functions::domain(domain);
         self.opsets.iter().rev().find(|(name, _)| functions::domain(name) == own).map_or(1, |&(_, version)| version)
     }

@@ -1,5 +1,6 @@
 //! Bodies: branches that are chosen, and loops whose steps are counted when the file is read.
 
+use super::independent;
 use crate::build::{Refusal, Translated, Val, misfit, unsupported};
 use crate::call::{Call, Slot};
 use crate::expression::select;
@@ -174,6 +175,25 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     let steps = lengths.first().copied().unwrap_or(0);
     if let Some(other) = lengths.iter().find(|&&length| length != steps) {
         return misfit(format!("it scans inputs of {steps} and of {other} elements at the same time"));
+    }
+    let mut in_order = Vec::new();
+    for (n, &input) in inputs.iter().enumerate().filter(|_| steps > 0) {
+        let rest = (0..l.builder.rank(input)).filter(|&axis| axis != places[n]);
+        let order: Vec<usize> = std::iter::once(places[n]).chain(rest).collect();
+        let first = if places[n] == 0 { input } else { l.builder.transpose(input, &order)? };
+        in_order.push(if backwards[n] == 0 { first } else { l.builder.part(first, 0, steps - 1, steps, -1)? });
+    }
+    if steps > 0
+        && let Some(all) = independent::all_steps(l, inner, &carried, &in_order)?
+    {
+        for (n, list) in all.into_iter().enumerate() {
+            let list = if out_backwards[n] == 0 { list } else { l.builder.part(list, 0, steps - 1, steps, -1)? };
+            let rank = l.builder.rank(list);
+            let axis = crate::call::axis(out_axes[n], rank)?;
+            let order: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..rank).collect();
+            carried.push(Slot::Tensor(if axis == 0 { list } else { l.builder.transpose(list, &order)? }));
+        }
+        return Ok(carried);
     }
     if steps > STEPS {
         return Err(Refusal::new(Code::Limit, format!("it takes more than {STEPS} steps")));

@@ -5,6 +5,7 @@ mod control;
 mod convolution;
 mod elementwise;
 mod equivalents;
+mod independent;
 mod index;
 mod layout;
 mod learned;
