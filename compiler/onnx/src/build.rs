@@ -15,7 +15,7 @@ use compiler::language::Limits;
 use compiler::tensor::{
     Affine, Aggregate, Element, Guard, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a node cannot be translated, without its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,9 +138,13 @@ impl Loops {
     }
 }
 
-/// Points of constant Nests that are computed here, each and in all.
+/// Points of constant Nests that are computed here, and operations in all, beside those of shapes and the like.
 const FOLDED: u64 = 1 << 22;
-const FOLDED_IN_ALL: u64 = 1 << 26;
+const FOLDED_IN_ALL: u64 = 1 << 24;
+const FEW: u64 = 64;
+
+/// Statements of a program.
+const NESTS: usize = 1 << 17;
 
 /// A program under construction.
 pub(crate) struct Builder {
@@ -150,7 +154,8 @@ pub(crate) struct Builder {
     pub(crate) span: Span,
     /// What the current results are called.
     pub(crate) name: String,
-    names: BTreeSet<String>,
+    /// Names that are taken, and how many others were made of each.
+    names: BTreeMap<String, usize>,
     limits: Limits,
     folded: u64,
     elements: u64,
@@ -165,7 +170,7 @@ impl Builder {
             program: Program::default(),
             span: Span::default(),
             name: "value".into(),
-            names: BTreeSet::new(),
+            names: BTreeMap::new(),
             limits,
             folded: 0,
             elements: 0,
@@ -181,12 +186,12 @@ impl Builder {
     /// A name that no tensor has yet.
     fn fresh(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
-        for number in 1.. {
-            if self.names.insert(name.clone()) {
-                break;
-            }
+        while self.names.contains_key(&name) {
+            let number = self.names.entry(wanted.to_owned()).or_default();
+            *number += 1;
             name = format!("{wanted}.{number}");
         }
+        self.names.insert(name.clone(), 0);
         name
     }
 
@@ -308,6 +313,11 @@ impl Builder {
     fn push(&mut self, out: Val, out_index: Vec<Affine>, loops: &Loops, body: &Ex) -> Translated<()> {
         let extents = loops.free.iter().chain(&loops.over);
         let iterators = extents.enumerate().map(|(n, &high)| Iterator { name: format!("d{n}"), low: 0, high });
+        if self.program.nests.len() >= NESTS {
+            let message = format!("the graph becomes more than {NESTS} statements");
+            return Err(Refusal::new(Code::Limit, message)
+                .help("loops and recurrent layers are written out: give them fewer steps"));
+        }
         let reduces = !loops.over.is_empty();
         let aggregate = if reduces { loops.aggregate } else { Aggregate::Assign };
         // Without iterators to combine over, the start takes part as an operand.
@@ -363,10 +373,12 @@ impl Builder {
         let constant =
             |tensor: &TensorId| *tensor == out.id || matches!(self.program.tensors[tensor.0].role, Role::Parameter(_));
         let are_constant = nests.iter().flat_map(reads).all(|tensor| constant(&tensor));
-        if points > FOLDED || self.folded + points > FOLDED_IN_ALL || !are_constant {
+        let most = nests.iter().map(|nest| nest.body.nodes.len() as u64 + 2).max().unwrap_or(0);
+        let work = if points > FEW { points * most } else { 0 };
+        if points > FOLDED || self.folded + work > FOLDED_IN_ALL || !are_constant {
             return out;
         }
-        self.folded += points;
+        self.folded += work;
         self.inexact.computed(out.id, nests.iter().flat_map(reads));
         if let Some(values) = fold::evaluate(&self.program.tensors, nests, out.id) {
             self.program.nests.truncate(first);

@@ -1,5 +1,6 @@
 //! Constants as numbers: element types, and the elements of a tensor as they are written in a file.
 
+use crate::digest::sha1;
 use crate::model::{Sparse, TensorData};
 use crate::wire::{Value, varint};
 
@@ -253,6 +254,14 @@ fn external(data: &TensorData<'_>, beside: Beside<'_>) -> Result<Vec<u8>, String
         return Err(format!("its elements are in `{location}`, which is not a file below the folder of the model"));
     }
     let bytes = beside(location)?;
+    if let Some(wanted) = of("checksum").filter(|wanted| !wanted.is_empty()) {
+        let found = sha1(&bytes);
+        if !found.eq_ignore_ascii_case(wanted) {
+            return Err(format!(
+                "`{location}` is another file than the model was written with: its SHA-1 is {found}, not {wanted}"
+            ));
+        }
+    }
     let start = number("offset")?.unwrap_or(0);
     let end = match number("length")? {
         Some(length) => start.checked_add(length),

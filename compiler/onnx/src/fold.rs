@@ -31,6 +31,7 @@ fn run(tensors: &[Tensor], nest: &Nest, values: &mut [f64], written: &mut [bool]
         return Some(());
     }
     let mut point: Vec<i64> = nest.iterators.iter().map(|iterator| iterator.low).collect();
+    let mut found: Vec<f64> = Vec::with_capacity(nest.body.nodes.len());
     loop {
         let exists = nest.guards.iter().all(|guard| match guard {
             Guard::Within { value, bound } => (0..*bound).contains(&value.at(&point)),
@@ -39,7 +40,7 @@ fn run(tensors: &[Tensor], nest: &Nest, values: &mut [f64], written: &mut [bool]
         if exists {
             let at = place(shape, nest.out_index.iter().map(|form| form.at(&point)))?;
             let first = nest.iterators.iter().zip(&point).skip(nest.free).all(|(iterator, &at)| at == iterator.low);
-            let value = body(tensors, nest, &point, (values, written))?;
+            let value = body(tensors, nest, &point, (values, written), &mut found)?;
             // With guards, the first point of an element is the first that exists.
             let begins =
                 if nest.guards.is_empty() { first } else { !written[at] || nest.aggregate == Aggregate::Assign };
@@ -87,8 +88,9 @@ fn smaller(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
 }
 
-fn body(tensors: &[Tensor], nest: &Nest, point: &[i64], own: (&[f64], &[bool])) -> Option<f64> {
-    let mut found: Vec<f64> = Vec::with_capacity(nest.body.nodes.len());
+/// The value at a point; `found` has room for the values of the nodes.
+fn body(tensors: &[Tensor], nest: &Nest, point: &[i64], own: (&[f64], &[bool]), found: &mut Vec<f64>) -> Option<f64> {
+    found.clear();
     let element = |tensor: TensorId, at: usize| {
         if tensor == nest.out {
             own.1[at].then(|| own.0[at])

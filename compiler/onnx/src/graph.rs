@@ -9,19 +9,23 @@
 use crate::build::{Builder, Refusal, Translated, Val, unsupported};
 use crate::call::{Call, Slot};
 use crate::elements::{self, Beside, Constants, Kind};
+use crate::functions::{self, DEPTH, Functions, NODES};
 use crate::integers::reads;
 use crate::model::{Attribute, Dimension, Function, Graph, Model, Node, ValueInfo};
+use crate::names;
 use crate::operators;
 use crate::statics::{live, needed_statically};
 use arch::{Code, Diagnostic, Span};
 use compiler::language::{Options, Parsed};
 use compiler::tensor::{Affine, Program, Role, TensorId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions in functions, bodies in bodies.
-const DEPTH: usize = 32;
-/// Nodes in all, with those of bodies as often as they are repeated.
-const NODES: usize = 200_000;
+/// Operands that become one expression.
+const OPERANDS: usize = 512;
+/// The element type of texts.
+const TEXT: i64 = 8;
+/// Texts that a warning lists.
+const SHOWN: usize = 20;
 
 /// What a file is read with.
 pub struct Reading<'r> {
@@ -66,9 +70,12 @@ pub(crate) struct Lowering<'r, 'm> {
     opsets: Vec<(String, i64)>,
     model: &'r Model<'m>,
     frames: Vec<Frame>,
+    functions: Functions<'r, 'm>,
     beside: Beside<'r>,
-    nodes: usize,
+    nodes: u64,
     warnings: Vec<Diagnostic>,
+    /// Texts, which are numbers here.
+    texts: Vec<Vec<u8>>,
 }
 
 /// The program of a model.
@@ -76,14 +83,17 @@ pub(crate) struct Lowering<'r, 'm> {
 /// # Errors
 /// What cannot be read or translated, with its line in the listing.
 pub(crate) fn lower(model: &Model<'_>, lines: &crate::listing::Lines, reading: &Reading<'_>) -> Parsed {
+    names::once(model, lines)?;
     let mut lowering = Lowering {
         builder: Builder::new(reading.options.limits),
         opsets: model.opsets.iter().map(|&(domain, version)| (domain.to_owned(), version)).collect(),
         model,
         frames: vec![Frame::default()],
+        functions: Functions::of(model),
         beside: reading.beside,
         nodes: 0,
         warnings: Vec::new(),
+        texts: Vec::new(),
     };
     lowering.whole(lines, reading)?;
     let Lowering { builder, mut warnings, .. } = lowering;
@@ -119,10 +129,8 @@ impl<'m> Lowering<'_, 'm> {
                 }
             }
         }
-        for (n, info) in graph.inputs.iter().enumerate() {
-            if graph.initialisers.iter().any(|data| data.name == info.name) {
-                continue;
-            }
+        let constants: BTreeSet<&str> = graph.initialisers.iter().map(|data| data.name).collect();
+        for (n, info) in graph.inputs.iter().enumerate().filter(|(_, info)| !constants.contains(info.name)) {
             self.builder.span = lines.inputs[n];
             if let Err(refusal) = self.graph_input(info, statics.contains(info.name), reading) {
                 wrong.push(at(refusal, lines.inputs[n], format!("input `{}`", info.name)));
@@ -154,7 +162,11 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     fn initialiser(&mut self, data: &crate::model::TensorData<'m>, trained: bool) -> Translated<()> {
-        if data.data_type == 8 {
+        if data.data_type == TEXT {
+            let values: Vec<f64> = data.texts.iter().map(|text| self.number_of_text(text)).collect();
+            self.builder.name = data.name.into();
+            let value = self.builder.constants(&data.dimensions, Kind::INT64, values)?;
+            self.define(data.name, Slot::Tensor(value));
             return Ok(());
         }
         let constants = elements::constants(data, self.builder.most(), self.beside);
@@ -219,7 +231,14 @@ impl<'m> Lowering<'_, 'm> {
             ));
         }
         let mut assumed = None;
-        let extent = |(n, dimension): (usize, &Dimension<'m>)| match dimension {
+        // Exporters write -1 for what is open, and Paddle 0 for the batch.
+        let opened = |n: usize, dimension: &Dimension<'m>| match *dimension {
+            Dimension::Known(extent) if extent < 0 || extent == 0 && n == 0 && declared.len() > 1 => {
+                Dimension::Named("")
+            }
+            dimension => dimension,
+        };
+        let extent = |(n, dimension): (usize, &Dimension<'m>)| match &opened(n, dimension) {
             Dimension::Known(extent) => Ok(*extent),
             Dimension::Named(name) => {
                 let own = format!("{}.{n}", info.name);
@@ -250,10 +269,7 @@ impl<'m> Lowering<'_, 'm> {
             Some(_) => return unsupported("it is not a tensor", "let the model give its tensors one by one"),
             None => return Err(Refusal::new(Code::Undef, "no node computes it")),
         };
-        let program = &self.builder.program;
-        let is_named = |id: TensorId| program.names.iter().any(|(_, known)| *known == id);
-        let own = matches!(program.tensors[value.id.0].role, Role::Temporary | Role::Stored) && !is_named(value.id);
-        let id = if own {
+        let id = if matches!(self.builder.program.tensors[value.id.0].role, Role::Temporary | Role::Stored) {
             value.id
         } else {
             self.builder.name = info.name.into();
@@ -264,6 +280,9 @@ impl<'m> Lowering<'_, 'm> {
             self.builder.nest(copy, index, &crate::build::Loops::each(&shape), &body)?;
             copy.id
         };
+        if info.data_type == TEXT {
+            self.tell_texts(info.name);
+        }
         self.builder.program.tensors[id.0].role = Role::Output;
         self.builder.program.names.push((info.name.to_owned(), id));
         Ok(())
@@ -289,15 +308,25 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     /// The version of a domain.
-    fn version(&self, domain: &str) -> i64 {
-        let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
-        self.opsets.iter().rev().find(|(name, _)| own(name) == own(domain)).map_or(1, |&(_, version)| version)
+    pub(crate) fn version(&self, domain: &str) -> i64 {
+        let own = functions::domain(domain);
+        self.opsets.iter().rev().find(|(name, _)| functions::domain(name) == own).map_or(1, |&(_, version)| version)
     }
 
     fn node(&mut self, node: &Node<'m>, depth: usize) -> Translated<()> {
         self.nodes += 1;
-        if self.nodes > NODES || depth > DEPTH {
-            return Err(Refusal::new(Code::Limit, format!("the graph has more than {NODES} nodes, or {DEPTH} levels")));
+        let called = self.functions.called(node);
+        let size = if called.is_some() { self.functions.size_of(node) } else { 0 };
+        if self.nodes.saturating_add(size) > NODES || depth > DEPTH {
+            let message =
+                format!("with its functions written out the graph has more than {NODES} nodes, or {DEPTH} levels");
+            return Err(Refusal::new(Code::Limit, message)
+                .help("split the model, or export it without functions that call others many times"));
+        }
+        let nests = matches!(node.operator, "Sum" | "Mean" | "Max" | "Min" | "Einsum");
+        if nests && node.inputs.len() > OPERANDS {
+            let message = format!("it has {} operands, more than {OPERANDS}", node.inputs.len());
+            return Err(Refusal::new(Code::Limit, message).help("`Concat` and a reduction along the axis take more"));
         }
         let operands = node.inputs.iter().map(|&name| match name {
             "" => Ok(None),
@@ -311,11 +340,10 @@ impl<'m> Lowering<'_, 'm> {
         let call = Call { node, version: self.version(node.domain), operands };
         let first = node.outputs.iter().find(|name| !name.is_empty());
         self.builder.name = first.map_or_else(|| node.operator.to_owned(), |&name| name.to_owned());
-        let results =
-            match self.model.functions.iter().find(|f| f.name == node.operator && same_domain(f.domain, node.domain)) {
-                Some(function) => self.function(function, &call, depth)?,
-                None => operators::translate(self, &call, depth)?,
-            };
+        let results = match called {
+            Some(function) => self.function(function, &call, depth)?,
+            None => operators::translate(self, &call, depth)?,
+        };
         for (&name, mut slot) in node.outputs.iter().zip(results) {
             if let Slot::Tensor(value) = &mut slot {
                 *value = self.builder.integer(*value, node.operator, before)?;
@@ -354,6 +382,17 @@ impl<'m> Lowering<'_, 'm> {
         result.map(|()| outputs)
     }
 
+    /// Refuse a body that runs so often that there would be too many nodes, before any of them is there.
+    pub(crate) fn bounded(&self, graph: &Graph<'m>, steps: u64) -> Translated<()> {
+        let nodes = self.functions.size(graph).max(1).saturating_mul(steps);
+        if self.nodes.saturating_add(nodes) <= NODES {
+            return Ok(());
+        }
+        let message = format!("its body runs {steps} times, and the graph has more than {NODES} nodes then");
+        Err(Refusal::new(Code::Limit, message)
+            .help("loops are written out; `LSTM`, `GRU` and `RNN` are one node for all steps, and `CumSum` is a sum"))
+    }
+
     /// A body, with values for its inputs.
     pub(crate) fn body(&mut self, graph: &Graph<'m>, inputs: &[Slot], depth: usize) -> Translated<Vec<Slot>> {
         let mut frame = Frame { open: true, ..Frame::default() };
@@ -388,6 +427,33 @@ impl<'m> Lowering<'_, 'm> {
         self.builder.read_constants(constants.map_err(|why| Refusal::new(Code::Data, why))?)
     }
 
+    /// The number that a text has here: texts are counted in the order in which they are met.
+    pub(crate) fn number_of_text(&mut self, text: &[u8]) -> f64 {
+        let known = self.texts.iter().position(|known| known == text);
+        let number = known.unwrap_or_else(|| {
+            self.texts.push(text.to_vec());
+            self.texts.len() - 1
+        });
+        number as f64
+    }
+
+    /// Say that a result which the file has as text is a number here.
+    fn tell_texts(&mut self, name: &str) {
+        let shown = self.texts.iter().take(SHOWN).enumerate();
+        let mut shown: Vec<String> =
+            shown.map(|(n, text)| format!("{n} is {:?}", String::from_utf8_lossy(text))).collect();
+        if self.texts.len() > SHOWN {
+            shown.push("...".into());
+        }
+        let message =
+            format!("output `{name}` is text in the file and the number of the text here: {}", shown.join(", "));
+        self.warnings.push(
+            Diagnostic::new(Code::WarnNumber, self.builder.span, message)
+                .with_label("here")
+                .with_help("look the texts up on the host, or train the model with numbers for labels"),
+        );
+    }
+
     /// Whole numbers that have to be known when the file is read.
     pub(crate) fn static_ints(&self, value: Val, what: &str) -> Translated<Vec<i64>> {
         Ok(self.static_numbers(value, what)?.into_iter().map(|value| value as i64).collect())
@@ -407,11 +473,6 @@ impl<'m> Lowering<'_, 'm> {
                 .help("make it a constant of the model; if it is an input, give its value with `--inputs`")
         })
     }
-}
-
-fn same_domain(a: &str, b: &str) -> bool {
-    let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
-    own(a) == own(b)
 }
 
 /// Name of the operator with a foreign domain.

@@ -22,19 +22,25 @@
 //! | `expression` | values at a point of a Nest |
 //! | `extents` | extents that two shapes have in common |
 //! | `fold` | Nests of constants, computed |
+//! | `functions` | operators that a file defines, and their sizes |
+//! | `names` | names that are given twice |
+//! | `digest` | the digest of a file of constants |
 //! | `integers` | results of integer types |
 //! | `operators` | one file for each kind of operator |
 
 mod build;
 mod call;
+mod digest;
 pub mod elements;
 mod expression;
 mod extents;
 mod fold;
+mod functions;
 mod graph;
 mod integers;
 pub mod listing;
 pub mod model;
+mod names;
 mod operators;
 mod statics;
 pub mod trained;

@@ -119,6 +119,8 @@ pub struct TensorData<'a> {
     pub doubles: Vec<Value<'a>>,
     /// Whole numbers without a sign, packed or not.
     pub uint64s: Vec<Value<'a>>,
+    /// Texts.
+    pub texts: Vec<&'a [u8]>,
     /// Little-endian elements.
     pub raw: Option<&'a [u8]>,
     /// Where the elements are, if not in this file: `location`, `offset`, `length`.
@@ -325,6 +327,7 @@ impl<'a> TensorData<'a> {
                 2 => tensor.data_type = field.value.integer()?,
                 4 => tensor.floats.push(field.value),
                 5 => tensor.int32s.push(field.value),
+                6 => tensor.texts.push(field.value.bytes()?),
                 7 => tensor.int64s.push(field.value),
                 8 => tensor.name = field.value.text()?,
                 9 => tensor.raw = Some(field.value.bytes()?),

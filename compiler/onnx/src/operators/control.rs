@@ -1,5 +1,6 @@
 //! Bodies: branches that are chosen, and loops whose steps are counted when the file is read.
 
+use super::independent;
 use crate::build::{Refusal, Translated, Val, misfit, unsupported};
 use crate::call::{Call, Slot};
 use crate::expression::select;
@@ -74,6 +75,9 @@ fn repeat<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Trans
     let count = carried.len();
     let scanned = inner.outputs.len().saturating_sub(1 + count);
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); scanned];
+    if always_goes_on(inner) && go_on(l, condition.as_ref())? {
+        l.bounded(inner, most.max(0) as u64)?;
+    }
     let mut step = 0;
     while step < most && go_on(l, condition.as_ref())? {
         if step >= STEPS {
@@ -98,6 +102,21 @@ fn repeat<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Trans
         carried.push(Slot::Tensor(l.stacked(&list, 0)?));
     }
     Ok(carried)
+}
+
+/// Whether a body leaves the condition as it was: then the number of steps is known before the first one.
+fn always_goes_on(inner: &Graph<'_>) -> bool {
+    let (Some(given), Some(result)) = (inner.inputs.get(1), inner.outputs.first()) else { return false };
+    let mut name = result.name;
+    // A chain of copies, from its end.
+    for node in inner.nodes.iter().rev().filter(|node| matches!(node.operator, "Identity" | "Cast")) {
+        if let ([input], [output]) = (&node.inputs[..], &node.outputs[..])
+            && *output == name
+        {
+            name = input;
+        }
+    }
+    name == given.name
 }
 
 impl Lowering<'_, '_> {
@@ -157,9 +176,29 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     if let Some(other) = lengths.iter().find(|&&length| length != steps) {
         return misfit(format!("it scans inputs of {steps} and of {other} elements at the same time"));
     }
+    let mut in_order = Vec::new();
+    for (n, &input) in inputs.iter().enumerate().filter(|_| steps > 0) {
+        let rest = (0..l.builder.rank(input)).filter(|&axis| axis != places[n]);
+        let order: Vec<usize> = std::iter::once(places[n]).chain(rest).collect();
+        let first = if places[n] == 0 { input } else { l.builder.transpose(input, &order)? };
+        in_order.push(if backwards[n] == 0 { first } else { l.builder.part(first, 0, steps - 1, steps, -1)? });
+    }
+    if steps > 0
+        && let Some(all) = independent::all_steps(l, inner, &carried, &in_order)?
+    {
+        for (n, list) in all.into_iter().enumerate() {
+            let list = if out_backwards[n] == 0 { list } else { l.builder.part(list, 0, steps - 1, steps, -1)? };
+            let rank = l.builder.rank(list);
+            let axis = crate::call::axis(out_axes[n], rank)?;
+            let order: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..rank).collect();
+            carried.push(Slot::Tensor(if axis == 0 { list } else { l.builder.transpose(list, &order)? }));
+        }
+        return Ok(carried);
+    }
     if steps > STEPS {
         return Err(Refusal::new(Code::Limit, format!("it takes more than {STEPS} steps")));
     }
+    l.bounded(inner, steps.max(0) as u64)?;
     for step in 0..steps {
         let mut operands = carried.clone();
         for (n, &input) in inputs.iter().enumerate() {
@@ -188,6 +227,7 @@ fn each<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     let inner = body(c, "body")?;
     let first = c.sequence(0)?;
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); inner.outputs.len()];
+    l.bounded(inner, first.len() as u64)?;
     for step in 0..first.len() {
         let mut operands = Vec::new();
         for (n, operand) in c.operands.iter().enumerate() {

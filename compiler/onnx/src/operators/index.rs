@@ -7,6 +7,10 @@ use crate::expression::{Ex, num, select};
 use crate::graph::Lowering;
 use arch::Code;
 use compiler::tensor::{Affine, Aggregate};
+use std::collections::BTreeMap;
+
+/// Elements that are sorted when a file is read.
+const SORTED: usize = 1 << 19;
 
 /// Translate an operator of this kind.
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
@@ -199,21 +203,28 @@ fn unique(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
         return c.refuse("axis");
     }
     let values = l.static_numbers(x, "operand")?;
+    if values.len() > SORTED {
+        return Err(Refusal::new(Code::Limit, format!("its operand has more than {SORTED} elements")));
+    }
     if values.iter().any(|value| value.is_nan()) {
         return Err(Refusal::new(Code::Unsupported, "an element is not a number"));
     }
+    // Both zeros are one value.
+    let key = |value: f64| (value + 0.0).to_bits();
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
     let mut found: Vec<(f64, usize, usize)> = Vec::new();
     for (place, &value) in values.iter().enumerate() {
-        match found.iter_mut().find(|known| known.0 == value) {
+        let known = *places.entry(key(value)).or_insert(found.len());
+        match found.get_mut(known) {
             Some(known) => known.2 += 1,
             None => found.push((value, place, 1)),
         }
     }
     if c.int("sorted", 1) != 0 {
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        places = found.iter().enumerate().map(|(n, known)| (key(known.0), n)).collect();
     }
-    let inverse = values.iter().map(|value| found.iter().position(|known| known.0 == *value).unwrap_or(0) as f64);
-    let inverse: Vec<f64> = inverse.collect();
+    let inverse: Vec<f64> = values.iter().map(|&value| places[&key(value)] as f64).collect();
     let lists = [
         (x.kind, found.iter().map(|known| known.0).collect::<Vec<f64>>()),
         (Kind::INT64, found.iter().map(|known| known.1 as f64).collect()),

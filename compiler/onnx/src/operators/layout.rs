@@ -8,6 +8,9 @@ use crate::graph::Lowering;
 use arch::Code;
 use compiler::tensor::Affine;
 
+/// Copies that the elements of a dimension may take.
+const RUNS: usize = 64;
+
 /// Translate an operator of this kind.
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
     let one = |value: Val| Ok(Some(vec![Slot::Tensor(value)]));
@@ -389,7 +392,7 @@ impl Lowering<'_, '_> {
         Ok(value)
     }
 
-    /// Elements of a dimension at known places, copied in runs.
+    /// Elements of a dimension at known places, copied in runs; many short runs are one statement with a table of places.
     pub(crate) fn pick(&mut self, x: Val, at: usize, places: &[i64]) -> Translated<Val> {
         let b = &mut self.builder;
         let mut shape = b.shape(x);
@@ -400,7 +403,7 @@ impl Lowering<'_, '_> {
             ));
         }
         shape[at] = places.len() as i64;
-        let begun = b.begin(&shape, x.kind)?;
+        let mut runs = Vec::new();
         let mut start = 0;
         while start < places.len() {
             let step = places.get(start + 1).map_or(1, |next| next - places[start]);
@@ -408,7 +411,18 @@ impl Lowering<'_, '_> {
             while end < places.len() && places[end] - places[end - 1] == step {
                 end += 1;
             }
-            let count = end - start;
+            runs.push((start, end - start, step));
+            start = end;
+        }
+        if runs.len() > RUNS {
+            let table = b.constants(&[places.len() as i64], Kind::INT64, places.iter().map(|&n| n as f64).collect())?;
+            return b.map(&shape, x.kind, |b, index| {
+                let own = |n: usize| if n == at { b.read(table, &index[at..=at]) } else { Ex::At(index[n].clone()) };
+                Ex::Gather(x.id, (0..index.len()).map(own).collect())
+            });
+        }
+        let begun = b.begin(&shape, x.kind)?;
+        for (start, count, step) in runs {
             let mut loops = shape.clone();
             loops[at] = count as i64;
             let (mut out, mut index): (Vec<Affine>, Vec<Affine>) =
@@ -416,7 +430,6 @@ impl Lowering<'_, '_> {
             out[at] = fixed(start as i64).plus(1, &it(at));
             index[at] = fixed(places[start]).plus(step, &it(at));
             b.nest(begun.0, out, &Loops::each(&loops), &Ex::Read(x.id, index))?;
-            start = end;
         }
         Ok(b.finish(begun))
     }

@@ -4,6 +4,8 @@ mod attention;
 mod control;
 mod convolution;
 mod elementwise;
+mod equivalents;
+mod independent;
 mod index;
 mod layout;
 mod learned;
@@ -47,14 +49,18 @@ const FILES: &[File] = &[
 
 /// The results of a node.
 pub(crate) fn translate<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Translated<Vec<Slot>> {
-    if let Some(results) = control::translate(l, c, depth)? {
-        return Ok(results);
+    match control::translate(l, c, depth)? {
+        Some(results) => Ok(results),
+        None => simple(l, c),
     }
+}
+
+/// The results of a node without bodies.
+fn simple(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     for file in FILES {
         if let Some(results) = file(l, c)? {
             return Ok(results);
         }
     }
-    let known = "docs/models.md lists those that are";
-    unsupported(format!("the operator {} is not supported", c.node.operator), known)
+    unsupported(format!("the operator {} is not supported", c.node.operator), equivalents::of(c.node.operator))
 }

@@ -3,6 +3,7 @@
 use super::elementwise::activation;
 use crate::build::{Loops, Translated, Val, misfit};
 use crate::call::{Call, Slot};
+use crate::elements::Kind;
 use crate::expression::{Ex, fixed, it, num, select};
 use crate::graph::Lowering;
 use compiler::tensor::Aggregate;
@@ -35,13 +36,8 @@ fn layer(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let [steps, batch, _] = l.builder.shape(x)[..] else { return misfit("its operand is not a list of sequences") };
     let [directions, _, hidden] = recurrent[..] else { return misfit("its weights do not have three dimensions") };
     check_shapes(l, c, x, (directions, hidden))?;
-    let lengths = match c.optional(4)? {
-        Some(lengths) => {
-            let lengths = l.static_ints(lengths, "sequence_lens")?;
-            (lengths.iter().any(|&length| length != steps)).then_some(lengths)
-        }
-        None => None,
-    };
+    let whole = |lengths: &[f64]| lengths.iter().all(|&length| length == steps as f64);
+    let lengths = c.optional(4)?.filter(|&lengths| !l.builder.known(lengths).is_some_and(whole));
     let per: &[&str] = match c.node.operator {
         "RNN" => &["Tanh"],
         "GRU" => &["Sigmoid", "Tanh"],
@@ -70,7 +66,7 @@ fn layer(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
         }
         let direction = Direction { number, hidden, functions, clip, call: c };
         let reverse = backwards == "reverse" || number == 1;
-        let (list, last, cell) = run(l, &direction, x, (steps, batch), (reverse, lengths.as_deref()))?;
+        let (list, last, cell) = run(l, &direction, x, (steps, batch), (reverse, lengths))?;
         outputs.push(l.stacked(&list, 0)?);
         lasts.push(last);
         cells.push(cell);
@@ -136,7 +132,7 @@ fn run(
     d: &Direction<'_, '_>,
     x: Val,
     (steps, batch): (i64, i64),
-    (reverse, lengths): (bool, Option<&[i64]>),
+    (reverse, lengths): (bool, Option<Val>),
 ) -> Translated<(Vec<Val>, Val, Val)> {
     let c = d.call;
     let initial = |l: &mut Lowering<'_, '_>, operand: usize| -> Translated<Val> {
@@ -166,8 +162,9 @@ fn run(
         let mut out = new_state;
         if let Some(lengths) = lengths {
             // Sequences that are over keep their state, and give 0.
-            let live: Vec<f64> = lengths.iter().map(|&length| f64::from(u8::from(time < length))).collect();
-            let live = l.builder.constants(&[batch, 1], x.kind, live)?;
+            let live = l
+                .builder
+                .map(&[batch, 1], Kind::Bool, |_, at| Ex::Read(lengths.id, vec![at[0].clone()]).gt(time as f64))?;
             let mut keep = |new: Val, old: Val| {
                 l.builder.zip(&[live, new, old], x.kind, |x| select(x[0].clone(), x[1].clone(), x[2].clone()))
             };

@@ -3,9 +3,14 @@
 use super::constants::{affine, at, is_static};
 use super::{Draft, bounded, over, zero_based};
 use crate::canonical::expr::{Expr, substitute};
-use crate::tensor::{Affine, Aggregate, Binary, Guard, IterId, Iterator, Nest, Node, Program, Start, TensorId};
-use arch::Origin;
+use crate::tensor::{
+    Affine, Aggregate, Binary, Element, Guard, IterId, Iterator, Nest, Node, Program, Role, Start, Tensor, TensorId,
+};
+use arch::{Origin, Span};
 use std::collections::BTreeSet;
+
+/// Constants that say which element a constant index means. More of them are compared.
+const MATCHES: u64 = 1 << 20;
 
 /// Pieces that one moved copy may have.
 const PIECES: usize = 64;
@@ -20,6 +25,8 @@ const PIECES: usize = 64;
 /// Any other is compared with every index there is:
 ///
 ///     o[i] = a[c[i]]              =>     a.1[i] = sum[k](a[k] * (c[i] == k));   o[i] = a.1[i]
+///
+/// Where `c` is constant, so is the comparison: the sum is a product with a matrix of 0 and 1.
 ///
 /// The golden evaluator refuses an index outside the tensor when it meets one. Here one that is known is moved to the nearest end, and
 /// of one that is not, the value is 0.
@@ -213,6 +220,21 @@ fn guarded<'a>(nest: &'a Nest, e: &Expr) -> (Vec<IterId>, Vec<&'a Guard>) {
     (used.into_iter().collect(), guards)
 }
 
+/// Where a tensor of constants equals an iterator, as a tensor of constants.
+fn known(draft: &mut Draft, index: &Expr, every: IterId, extent: i64, span: Span) -> Option<Expr> {
+    let Expr::Read(constants, place) = index else { return None };
+    let Tensor { shape, role: Role::Parameter(values), .. } = &draft.program.tensors[constants.0] else { return None };
+    if values.len() as u64 * extent as u64 > MATCHES {
+        return None;
+    }
+    let same = |&value: &f64| (0..extent).map(move |k| f64::from(u8::from(value == k as f64)));
+    let same: Vec<f64> = values.iter().flat_map(same).collect();
+    let shape = [shape.as_slice(), &[extent as u32]].concat();
+    let element = Element::Int { bits: 32, signed: true };
+    let tensor = draft.constants("constant", shape, same, element, span);
+    Some(Expr::Read(tensor, [place.as_slice(), &[Affine::iterator(every)]].concat()))
+}
+
 /// The elements at computed indices, as sums over all elements of which all but one are multiplied with 0.
 fn compared(draft: &mut Draft, nest: &Nest, tensor: TensorId, index: &[Expr]) -> Expr {
     let (used, guards) = guarded(nest, &Expr::Gather(tensor, index.to_vec()));
@@ -227,12 +249,14 @@ fn compared(draft: &mut Draft, nest: &Nest, tensor: TensorId, index: &[Expr]) ->
     let guards: Vec<Guard> = guards.collect();
     let mut place = Vec::new();
     let mut equal: Option<Expr> = None;
-    for (form, &extent) in index.iter().zip(&draft.program.tensors[tensor.0].shape) {
+    let extents = draft.program.tensors[tensor.0].shape.clone();
+    for (form, extent) in index.iter().zip(extents) {
         let form = form.clone().substitute(&with);
         place.push(affine(&form).unwrap_or_else(|| {
             let every = IterId(iterators.len());
             iterators.push(Iterator { name: "k".into(), low: 0, high: i64::from(extent) });
-            let same = Expr::Binary(Binary::Eq, Box::new(form), Box::new(Expr::Iterator(every)));
+            let same = known(draft, &form, every, i64::from(extent), nest.origin.span())
+                .unwrap_or_else(|| Expr::Binary(Binary::Eq, Box::new(form), Box::new(Expr::Iterator(every))));
             equal = Some(match equal.take() {
                 Some(others) => Expr::mul(others, same),
                 None => same,

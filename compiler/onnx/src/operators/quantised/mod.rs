@@ -1,11 +1,14 @@
 //! Quantised values: whole numbers that stand for `scale * (value - zero)`, computed exactly.
 
+mod brevitas;
+mod linear;
+
 use crate::build::{Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
-use crate::expression::{Ex, call, num, select};
+use crate::expression::{num, select};
 use crate::graph::Lowering;
-use compiler::tensor::{Aggregate, Function};
+use compiler::tensor::Aggregate;
 
 /// Translate an operator of this kind.
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
@@ -22,7 +25,10 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let (x, scale, zero) = (c.input(0)?, c.input(1)?, c.optional(2)?);
             one(l.dequantise(c, x, (scale, zero))?)
         }
-        "DynamicQuantizeLinear" => dynamic(l, c).map(Some),
+        "DynamicQuantizeLinear" => {
+            let parts = dynamic(l, c, c.input(0)?)?;
+            Ok(Some(parts.into_iter().map(Slot::Tensor).collect()))
+        }
         "QLinearMatMul" => {
             let a = l.dequantise(c, c.input(0)?, (c.input(1)?, c.optional(2)?))?;
             let b = l.dequantise(c, c.input(3)?, (c.input(4)?, c.optional(5)?))?;
@@ -64,12 +70,10 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let value = l.convolution(c, x, w)?;
             one(Val { kind: int32, ..value })
         }
-        "Quant" => one(brevitas(l, c)?),
-        "BipolarQuant" => {
-            let (x, scale) = (c.input(0)?, c.input(1)?);
-            one(l.builder.zip(&[x, scale], x.kind, |x| select(x[0].clone().ge(0.0), x[1].clone(), -x[1].clone()))?)
-        }
-        _ => Ok(None),
+        _ => match brevitas::translate(l, c)? {
+            Some(value) => one(value),
+            None => linear::translate(l, c).map(|found| found.map(|value| vec![Slot::Tensor(value)])),
+        },
     }
 }
 
@@ -160,47 +164,19 @@ impl Lowering<'_, '_> {
     }
 }
 
-fn dynamic(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
-    let x = c.input(0)?;
+/// A value in 8 bits without sign, with the scale and the zero point that its own extremes give.
+fn dynamic(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, x: Val) -> Translated<[Val; 3]> {
     let kind = Kind::Int { bits: 8, signed: false };
     let all: Vec<usize> = (0..l.builder.rank(x)).collect();
     let most = l.along(x, &all, Aggregate::Max, |x| x)?;
     let least = l.along(x, &all, Aggregate::Min, |x| x)?;
-    let scale = l.builder.zip(&[most, least], x.kind, |x| (x[0].clone().max(0.0) - x[1].clone().min(0.0)) / 255.0)?;
+    let scale = l.builder.zip(&[most, least], x.kind, |x| {
+        let range = x[0].clone().max(0.0) - x[1].clone().min(0.0);
+        // Of zeros only the scale may be anything.
+        select(range.clone().equals(0.0), num(1.0), range / 255.0)
+    })?;
     let zero = l.builder.zip(&[least, scale], kind, |x| {
         (num(0.0) - x[0].clone().min(0.0) / x[1].clone()).round_even().max(0.0).min(255.0)
     })?;
-    let value = l.quantise(c, x, (scale, Some(zero)), kind)?;
-    Ok([value, scale, zero].into_iter().map(Slot::Tensor).collect())
-}
-
-/// Brevitas' quantiser: scale, zero point and width are operands.
-fn brevitas(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
-    let (x, scale, zero, width) = (c.input(0)?, c.input(1)?, c.input(2)?, c.input(3)?);
-    let (signed, narrow) = (c.int("signed", 1) != 0, f64::from(u8::from(c.int("narrow", 0) != 0)));
-    let mode = c.text("rounding_mode", "ROUND").to_uppercase();
-    let rounded = move |x: Ex| -> Option<Ex> {
-        Some(match mode.as_str() {
-            "ROUND" | "HALF_EVEN" => x.round_even(),
-            "CEIL" => call(Function::Ceil, x),
-            "FLOOR" => x.floor(),
-            "ROUND_TO_ZERO" | "DOWN" => call(Function::Trunc, x),
-            "HALF_UP" => call(Function::Round, x),
-            _ => return None,
-        })
-    };
-    if rounded(num(0.0)).is_none() {
-        return c.refuse("rounding_mode");
-    }
-    l.builder.zip(&[x, scale, zero, width], x.kind, |x| {
-        let (value, scale, zero, width) = (x[0].clone(), x[1].clone(), x[2].clone(), x[3].clone());
-        let (low, high) = if signed {
-            let half = call(Function::Exp2, width - 1.0);
-            (-half.clone() + narrow, half - 1.0)
-        } else {
-            (num(0.0), call(Function::Exp2, width) - 1.0 - narrow)
-        };
-        let inside = (value / scale.clone() + zero.clone()).max(low).min(high);
-        (rounded(inside).unwrap_or(num(0.0)) - zero) * scale
-    })
+    Ok([l.quantise(c, x, (scale, Some(zero)), kind)?, scale, zero])
 }

@@ -1,0 +1,48 @@
+//! Models of `ai.onnx.ml`, `com.microsoft` and QONNX beside onnxruntime and the package qonnx: `scripts/onnx_learned.py` writes learned.bin.
+
+mod run;
+
+use run::{Verdict, cases, run};
+
+const CASES: &[u8] = include_bytes!("learned.bin");
+
+#[test]
+fn golden_gives_what_the_reference_gives() {
+    let cases = cases(CASES);
+    assert!(cases.len() > 150, "{}", cases.len());
+    let verdicts = cases.iter().map(|case| (case.name, run("golden", case)));
+    let wrong: Vec<_> = verdicts.filter(|(_, verdict)| *verdict != Verdict::Pass).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Kinds of models that climb down to the array: within a hundredth of the largest value, and labels the same.
+const ON_THE_ARRAY: &[&str] = &[
+    "tree_branch_leq",
+    "tree_by_paths",
+    "tree_by_walk",
+    "tree_max",
+    "tree_targets_apart",
+    "forest_labels_unsorted",
+    "boosted_logistic",
+    "boosted_two_labels",
+    "parts_1",
+    "svm_regressor_poly_0",
+    "svm_rbf_3_none",
+    "one_hot_int",
+    "imputer_value",
+    "label_many",
+    "qlinear_add_int8",
+    "qlinear_pool_int8_1",
+    "quant_up_10",
+    "trunc_half_down",
+    "distances_sqeuclidean",
+];
+
+#[test]
+fn the_array_is_within_a_hundredth() {
+    let cases = cases(CASES);
+    let find = |name: &&str| cases.iter().find(|case| case.name == *name).unwrap_or_else(|| panic!("no {name}"));
+    let verdicts = ON_THE_ARRAY.iter().map(|name| (name, run("array", find(name))));
+    let wrong: Vec<_> = verdicts.filter(|(_, verdict)| *verdict != Verdict::Pass).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
