@@ -268,32 +268,53 @@ fn no_paths_of_one_machine() {
     assert_none(&lines(&files, absolute), "paths are relative to the project, or come from the environment");
 }
 
-/// Names and versions of a requirements file, as its lock writes names.
-fn pins(text: &str) -> Vec<String> {
-    let pin = |line: &str| {
-        let (name, version) = line.split([' ', ';']).next()?.split_once("==")?;
-        Some(format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-")))
-    };
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(pin).collect()
+/// Name and version of a pin, as the lock writes names.
+fn pinned(pin: &str) -> Option<String> {
+    let (name, version) = pin.split([' ', ';']).next()?.split_once("==")?;
+    Some(format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-")))
 }
 
 #[test]
 fn every_package_is_locked_with_its_hashes() {
     let files = files();
-    let kind = |name: &str, kind: &str| Path::new(name).extension().is_some_and(|extension| extension == kind);
     let mut wrong = String::new();
-    for name in files.keys().filter(|name| name.starts_with("scripts/tools") && kind(name, "txt")) {
-        let lock = files.get(&name.replace(".txt", ".lock")).map_or("", String::as_str);
-        let locked = pins(lock);
-        for pin in pins(&files[name]).into_iter().filter(|pin| !locked.contains(pin)) {
-            let _ = writeln!(wrong, "{name}: {pin} is not in the lock: run scripts/lock");
-        }
-        let lines: Vec<&str> = lock.lines().collect();
-        for pair in lines.windows(2).filter(|pair| pair[0].contains("==") && !pair[1].contains("--hash=sha256:")) {
-            let _ = writeln!(wrong, "{name}: {} has no hash", pair[0]);
+    // What each group installs, from the comments at the ends of entries.
+    let mut locked: BTreeSet<(&str, String)> = BTreeSet::new();
+    let mut entry: Vec<&str> = Vec::new();
+    for line in files["scripts/tools.lock"].lines().skip(1) {
+        let Some(groups) = line.strip_prefix("    # ") else {
+            entry.push(line);
+            continue;
+        };
+        let (Some(name), true) = (pinned(entry[0]), entry.iter().skip(1).any(|line| line.contains("--hash=sha256:")))
+        else {
+            let _ = writeln!(wrong, "{} has no hash", entry[0]);
+            continue;
+        };
+        locked.extend(groups.split(' ').map(|group| (group, name.clone())));
+        entry.clear();
+    }
+    let groups: toml::Table = files["scripts/pyproject.toml"].parse().unwrap();
+    for (group, pins) in groups["dependency-groups"].as_table().unwrap() {
+        for pin in pins.as_array().unwrap().iter().filter_map(toml::Value::as_str) {
+            if !locked.contains(&(group.as_str(), pinned(pin).unwrap())) {
+                let _ = writeln!(wrong, "{group}: {pin} is not in the lock: run scripts/lock {group}");
+            }
         }
     }
+    assert!(entry.is_empty() && locked.len() > 100, "{entry:?}");
     assert_none(&wrong, "packages are installed by their hashes");
+}
+
+/// The program looks for tools where `scripts/setup` puts them: both name folders by the entries of the lock.
+#[test]
+fn tools_are_looked_for_where_setup_puts_them() {
+    let toolbox = arch::tools::Toolbox::default();
+    for (group, folder) in [("tools", toolbox.folder().to_owned()), ("sdram", toolbox.group("sdram"))] {
+        let option = (group != "tools").then(|| format!("--{group}"));
+        let setup = Command::new(root().join("scripts/setup")).arg("--print").args(option).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&setup.stdout).trim_end(), folder.display().to_string(), "{group}");
+    }
 }
 
 #[test]
