@@ -24,7 +24,8 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),
     ("python", &["arch", "compiler", "sim", "workbench"], &[]),
-    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["onnx"]),
+    ("measure", &["compiler", "sim", "workbench"], &[]),
+    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["measure", "onnx"]),
 ];
 
 /// Error codes that no test names yet. Never add to this list.
@@ -97,6 +98,8 @@ fn assert_none(found: &str, rule: &str) {
 
 /// Entries of the top level at most, dot-files not counted.
 const MOST_AT_THE_TOP: usize = 24;
+/// What users and CI run, and the pins and locks of the tools.
+const MOST_SCRIPTS: usize = 16;
 
 /// The map of ARCHITECTURE.md: a table whose first column names entries of the top level in backticks.
 #[test]
@@ -209,6 +212,12 @@ fn folders_and_files_are_small() {
 }
 
 #[test]
+fn scripts_are_few() {
+    let scripts = files().into_keys().filter(|name| name.starts_with("scripts/")).count();
+    assert!(scripts <= MOST_SCRIPTS, "{scripts} files in scripts/: what measures is a command of the crate `measure`");
+}
+
+#[test]
 fn only_hdl_names_rust_hdl() {
     let outside = rust_files().into_iter().filter(|(name, _)| !name.starts_with("hdl/")).collect();
     let name = ["rust_hdl", "::"].concat();
@@ -218,8 +227,9 @@ fn only_hdl_names_rust_hdl() {
 #[test]
 fn only_the_command_line_prints() {
     let libraries = rust_files().into_iter();
-    // A `main.rs` is a command line.
-    let library = |name: &str| name.contains("/src/") && !name.starts_with("src/") && !name.ends_with("/main.rs");
+    // A `main.rs` is a command line, and so is all of `measure`.
+    let command = |name: &str| ["src/", "measure/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with("/main.rs");
+    let library = |name: &str| name.contains("/src/") && !command(name);
     let libraries = libraries.filter(|(name, _)| library(name)).collect();
     let prints = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
@@ -362,8 +372,10 @@ fn every_attack_has_its_test() {
             let (quoted, file) = part.split_once(" in ").map_or((part, None), |(name, file)| (name, Some(file)));
             let name = quoted.trim_matches('`');
             let is_script = name.starts_with("scripts/");
+            let measured = name.strip_prefix("measure ").and_then(|name| name.split(' ').next());
             let stands = |text: &str| text.contains(&format!("fn {name}("));
             let found = match file {
+                _ if measured.is_some() => files["measure/src/lib.rs"].contains(&format!("\"{}\"", measured.unwrap())),
                 _ if is_script => files.contains_key(name.split(' ').next().unwrap()),
                 Some(file) => files.get(file).is_some_and(|text| stands(text)),
                 None => rust.values().any(|text| stands(text)),
@@ -376,7 +388,10 @@ fn every_attack_has_its_test() {
         assert!(known > 0 || !wrong.is_empty(), "{row}");
     }
     assert!(count >= 40, "{count} rows");
-    assert_none(&wrong, "a row ends with tests and scripts that are there: `test` in path/file.rs, `scripts/name`");
+    assert_none(
+        &wrong,
+        "a row ends with tests and programs that are there: `test` in path/file.rs, `scripts/name`, `measure name`",
+    );
 }
 
 /// A fault that cannot be put in any more, or of which nothing is known, shows nothing.
