@@ -228,7 +228,8 @@ fn only_hdl_names_rust_hdl() {
 fn only_the_command_line_prints() {
     let libraries = rust_files().into_iter();
     // A `main.rs` is a command line, and so is all of `measure`.
-    let command = |name: &str| ["src/", "measure/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with("/main.rs");
+    let command =
+        |name: &str| ["src/", "measure/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with("/main.rs");
     let library = |name: &str| name.contains("/src/") && !command(name);
     let libraries = libraries.filter(|(name, _)| library(name)).collect();
     let prints = |line: &str| {

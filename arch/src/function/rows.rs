@@ -392,4 +392,13 @@ functions! {
         comprehensions: &["silu"],
         tile: &["silu"],
     }
+    /// `x * tanh(log(1 + exp(x)))`, of self-regularised networks.
+    "mish" Mish(x) = x * libm::tanh(x.max(0.0) + libm::log1p(libm::exp(-libm::fabs(x)))), {
+        derivative: &["tanh(log1p(exp(x))) + x * sigmoid(x) * (1 - tanh(log1p(exp(x))) * tanh(log1p(exp(x))))"],
+        hardware: Hardware::WrittenOut("x * tanh(select(x < 0, 0, x) + log(1 + exp(-abs(x))))"),
+        tabla: &["mish"],
+        comprehensions: &["mish"],
+        tile: &["mish"],
+        onnx: &["Mish"],
+    }
 }

@@ -33,7 +33,7 @@ const fn row(name: &'static str, settings: [f64; 2], value: fn(Ex, f64, f64) -> 
 }
 
 /// Those with settings, or of several functions of the table in `arch`, which has the others.
-const ACTIVATIONS: [Activation; 14] = [
+const ACTIVATIONS: [Activation; 13] = [
     row("Relu", [0.0; 2], |x, _, _| x.max(0.0)),
     Activation { operator: false, ..row("Affine", [1.0, 0.0], |x, a, b| x * a + b) },
     row("LeakyRelu", [0.01, 0.0], |x, a, _| select(x.clone().lt(0.0), x.clone() * a, x)),
@@ -49,7 +49,6 @@ const ACTIVATIONS: [Activation; 14] = [
     row("Softplus", [0.0; 2], |x, _, _| softplus(x)),
     row("Softsign", [0.0; 2], |x, _, _| x.clone() / (call(Function::Abs, x) + 1.0)),
     row("HardSwish", [0.0; 2], |x, _, _| x.clone() * (x * (1.0 / 6.0) + 0.5).max(0.0).min(1.0)),
-    row("Mish", [0.0; 2], |x, _, _| x.clone() * call(Function::Tanh, softplus(x))),
     row("Swish", [1.0, 0.0], |x, a, _| match a {
         1.0 => call(Function::Silu, x),
         _ => x.clone() * call(Function::Sigmoid, x * a),
