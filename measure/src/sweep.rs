@@ -81,8 +81,8 @@ impl Sweeps<'_> {
     fn results(&self, name: &str) -> Result<usize, Box<dyn Error>> {
         let mut count = 0;
         let folder = self.out.join(name).join("results");
-        for machine in fs::read_dir(folder).into_iter().flatten() {
-            for file in fs::read_dir(machine?.path())? {
+        for machine in fs::read_dir(folder).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()) {
+            for file in fs::read_dir(machine.path())? {
                 let path = file?.path();
                 if path.extension().is_some_and(|extension| extension == "json") {
                     let text = fs::read(&path)?;
@@ -107,7 +107,7 @@ impl Sweeps<'_> {
             sleep(Duration::from_millis(500) + took.mul_f64(2.0 * part / f64::from(kills)));
             if child.try_wait()?.is_none() {
                 let group = format!("-{}", child.id());
-                cmd!(self.project.shell, "kill -9 -- {group}").quiet().run()?;
+                cmd!(self.project.shell, "sh -c 'kill -s KILL -- $0' {group}").quiet().run()?;
                 hits += 1;
             }
             child.wait()?;
