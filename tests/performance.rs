@@ -27,7 +27,11 @@ fn the_page_is_current() {
     // One by one and in batches, the last one on another grid, too.
     assert_eq!(measured.lines().count(), 2 + 2 * NAMES.len() + 1);
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run cargo run -p measure -- performance; docs/tables/performance.txt lacks\n{}", old.join("\n"));
+    assert!(
+        old.is_empty(),
+        "run cargo run -p measure -- performance; docs/tables/performance.txt lacks\n{}",
+        old.join("\n")
+    );
 }
 
 /// What is said per sample is what a longer training takes more, by the cycle counter of the machine.

@@ -401,13 +401,7 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// The values that each index variable can have; nothing, and a message, where they are infinitely many.
-    fn ranges(
-        &mut self,
-        target: Name<'s>,
-        indices: &Indices<'s>,
-        unwritten: Unwritten,
-        span: Span,
-    ) -> Option<Space> {
+    fn ranges(&mut self, target: Name<'s>, indices: &Indices<'s>, unwritten: Unwritten, span: Span) -> Option<Space> {
         match space::bound(indices.names.len(), &indices.conditions) {
             Space::Box(ranges) => Some(Space::Box(ranges)),
             Space::Empty => {
