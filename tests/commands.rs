@@ -183,13 +183,20 @@ fn a_report_has_the_cycles_of_a_run() {
 fn the_pictures_are_fresh() {
     let folder = tempfile::tempdir().unwrap();
     let mut python = std::process::Command::new("python3");
-    python.args(["scripts/pictures", "--to"]).arg(folder.path()).env("TABLA_GEN", env!("CARGO_BIN_EXE_tabla-gen"));
+    python
+        .args(["measure/python/pictures.py", "--to"])
+        .arg(folder.path())
+        .env("TABLA_GEN", env!("CARGO_BIN_EXE_tabla-gen"));
     assert!(python.status().unwrap().success());
     let mut drawn = 0;
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).unwrap();
         let kept = std::fs::read_to_string(std::path::Path::new("docs/pictures").join(&name)).unwrap_or_default();
-        assert!(kept == std::fs::read_to_string(path).unwrap(), "{}: run scripts/pictures", name.display());
+        assert!(
+            kept == std::fs::read_to_string(path).unwrap(),
+            "{}: run cargo run -p measure -- pictures",
+            name.display()
+        );
         drawn += 1;
     }
     assert_eq!(drawn, 5);
@@ -278,15 +285,24 @@ fn accuracy_grows_with_the_word() {
         let far = [0, 1, 2].map(|word| (loss(word, kind) - golden).abs());
         assert!(far[2] < far[0] && far[1] < far[0] && far[2] < 1e-3, "{kind}: {far:?}");
     }
-    assert!(done(&[&arguments[..], &["--page"]].concat()).stdout.contains("| 16 bits, fixed | "));
+    assert!(done(&arguments).stdout.contains("\n16 bits, fixed "));
 }
 
 /// One table of docs/tables/accuracy.txt, made again: results do not depend on the machine, so a page that differs is old.
 #[test]
 fn the_accuracy_page_is_fresh() {
-    let arguments =
-        ["accuracy", LOGISTIC, "--data", "examples/breast_cancer.csv", "--words", "12,16", "--page", "--quiet"];
-    let table = done(&arguments).stdout;
+    let arguments = [
+        "accuracy",
+        LOGISTIC,
+        "--data",
+        "examples/breast_cancer.csv",
+        "--words",
+        "12,16",
+        "--quiet",
+        "--format",
+        "json",
+    ];
+    let table = measure::tables::accuracy(&done(&arguments).json()).unwrap();
     let page = fs::read_to_string("docs/tables/accuracy.txt").unwrap();
     let section = page.split("## ").find(|section| section.starts_with("logistic on breast_cancer.csv")).unwrap();
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
@@ -294,7 +310,7 @@ fn the_accuracy_page_is_fresh() {
     for line in lines {
         assert!(
             section.lines().any(|known| known == line),
-            "run scripts/accuracy: docs/tables/accuracy.txt lacks\n{line}"
+            "run cargo run -p measure -- accuracy: docs/tables/accuracy.txt lacks\n{line}"
         );
     }
 }

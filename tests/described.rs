@@ -1,5 +1,5 @@
 //! What `build` says of its output in the formats of others: `FuseSoC` cores and IP-XACT name the files that are there, the ports that the
-//! Verilog has, and the registers of docs/registers.md. `scripts/soc` runs the cores and holds the component to the schema.
+//! Verilog has, and the registers of docs/registers.md. `measure soc` runs the cores and holds the component to the schema.
 
 use std::collections::BTreeSet;
 use std::fs;

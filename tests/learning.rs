@@ -2,6 +2,8 @@
 
 mod tool;
 
+use compiler::choice::Choice;
+use compiler::derived::optimisers::Method;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -219,6 +221,25 @@ fn the_best_epoch_is_kept_and_no_better_one_ends_the_training() {
     assert_eq!((points("patience = 2\n"), points("")), (3, 6));
 }
 
+/// All but gradient descent, which comes first.
+fn optimisers_that_remember() -> impl Iterator<Item = &'static str> {
+    Method::CASES[1..].iter().map(|method| method.name)
+}
+
+/// The manual names each optimiser, and at each setting those that have it.
+#[test]
+fn the_manual_names_every_optimiser() {
+    let page = std::fs::read_to_string("docs/command-line.md").unwrap();
+    for method in Method::CASES {
+        for key in std::iter::once("optimiser").chain(method.keys.iter().map(|key| key.name)) {
+            let line = page.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap_or_default();
+            let mut words = line.split(|c: char| !c.is_ascii_alphanumeric());
+            let name = method.name;
+            assert!(words.any(|word| word == name), "write `{name}` into the line `{key} =` of docs/command-line.md");
+        }
+    }
+}
+
 /// What an optimiser remembers is part of a checkpoint: three epochs and three more are six.
 #[test]
 fn an_optimiser_goes_on_where_it_was() {
@@ -227,7 +248,7 @@ fn an_optimiser_goes_on_where_it_was() {
     let data = table(folder.path(), "x,y", 40, |n| vec![scattered(n), 0.7 * scattered(n) + 0.1 * scattered(n + 99)]);
     let text = "mu = 0.02; model_input x; model_output y; model w; h = w * x; minimize squared(h, y);";
     let program = file(folder.path(), "line.t", text);
-    for optimiser in ["momentum", "nesterov", "adagrad", "rmsprop", "adam"] {
+    for optimiser in optimisers_that_remember() {
         let settings = format!("[train]\nprediction = 'h'\nloss = 'squared'\noptimiser = '{optimiser}'\n");
         file(folder.path(), "line.toml", settings);
         let run = |epochs: &str, more: [&str; 4]| {
@@ -259,7 +280,7 @@ fn an_optimiser_goes_on_on_the_array_in_tiles() {
         h = sum[i](w[i] * x[i]); minimize squared(h, y);";
     let program = file(folder.path(), "line.t", text);
     let grid = ["--config", "tiny", "--machine", "data_depth=8", "--batch", "14"];
-    for optimiser in ["momentum", "nesterov", "adagrad", "rmsprop", "adam"] {
+    for optimiser in optimisers_that_remember() {
         let settings =
             format!("[train]\nprediction = 'h'\nloss = 'squared'\noptimiser = '{optimiser}'\norder = 'shuffled'\n");
         file(folder.path(), "line.toml", settings);

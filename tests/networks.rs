@@ -7,16 +7,17 @@ use std::fs;
 use std::path::Path;
 use tool::{done, fails};
 
-/// The rows that are measured in seconds; the others are measured by `scripts/networks`.
+/// The rows that are measured in seconds; the others are measured by `measure networks`.
 const SMALL: [&str; 3] = ["mobilenet_small", "resnet_small", "transformer_small"];
 
 #[test]
 fn the_page_is_current() {
     let page = fs::read_to_string("docs/tables/networks.txt").unwrap();
-    let measured = done(&[&["bench", "--networks", "--page", "--quiet"], &SMALL[..]].concat()).stdout;
+    let measured = done(&[&["bench", "--networks", "--quiet", "--format", "json"], &SMALL[..]].concat()).json();
+    let measured = measure::tables::networks(&measured).unwrap();
     assert_eq!(measured.lines().count(), 2 + SMALL.len());
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run scripts/networks; docs/tables/networks.txt lacks\n{}", old.join("\n"));
+    assert!(old.is_empty(), "run cargo run -p measure -- networks; docs/tables/networks.txt lacks\n{}", old.join("\n"));
 }
 
 #[test]

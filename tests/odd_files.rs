@@ -1,5 +1,5 @@
 //! Files and programs that are odd or far too large, through the command line: read where that is possible, refused with the figure or the
-//! place otherwise. `scripts/endless` measures how long they take.
+//! place otherwise. `measure endless` measures how long they take.
 
 mod tool;
 

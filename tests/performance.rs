@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use tool::{done, fails};
 
-/// The published benchmarks on 8 x 8 PEs; the larger ones are measured by `scripts/performance` only.
+/// The published benchmarks on 8 x 8 PEs; the larger ones are measured by `measure performance` only.
 const NAMES: &[&str] = &[
     "linear_55",
     "linear_784",
@@ -22,12 +22,16 @@ const NAMES: &[&str] = &[
 #[test]
 fn the_page_is_current() {
     let page = fs::read_to_string("docs/tables/performance.txt").unwrap();
-    let arguments = [&["bench", "--page", "--no-rtl", "--quiet"][..], NAMES].concat();
-    let measured = done(&arguments).stdout;
+    let arguments = [&["bench", "--no-rtl", "--quiet", "--format", "json"][..], NAMES].concat();
+    let measured = measure::tables::benchmarks(&done(&arguments).json()).unwrap();
     // One by one and in batches, the last one on another grid, too.
     assert_eq!(measured.lines().count(), 2 + 2 * NAMES.len() + 1);
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run scripts/performance; docs/tables/performance.txt lacks\n{}", old.join("\n"));
+    assert!(
+        old.is_empty(),
+        "run cargo run -p measure -- performance; docs/tables/performance.txt lacks\n{}",
+        old.join("\n")
+    );
 }
 
 /// What is said per sample is what a longer training takes more, by the cycle counter of the machine.
@@ -66,11 +70,17 @@ fn a_benchmark_takes_the_same_cycles_on_the_verilog() {
 #[test]
 fn the_page_of_kernels_is_current() {
     let page = fs::read_to_string("docs/tables/kernels.txt").unwrap();
-    let measured = done(&["bench", "--kernels", "--page", "--quiet"]).stdout;
+    let measured = workbench::kernels::OUTPUTS.map(|outputs| {
+        let [output, emit] = [outputs.output_words, outputs.emit_words].map(|words| words.to_string());
+        let asked =
+            ["bench", "--kernels", "--output-words", &output, "--emit-words", &emit, "--quiet", "--format", "json"];
+        done(&asked).json()
+    });
+    let measured = measure::tables::kernels(&measured).unwrap();
     assert!(measured.lines().count() >= 2 + 20, "{measured}");
     let known: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
     let now: Vec<&str> = measured.lines().collect();
-    assert_eq!(known, now, "run scripts/kernels");
+    assert_eq!(known, now, "run cargo run -p measure -- kernels");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A sample store in an SDRAM: the grid, `LiteDRAM`'s controller and a model of the memory at its pins, against the array. `scripts/sdram` runs
+//! A sample store in an SDRAM: the grid, `LiteDRAM`'s controller and a model of the memory at its pins, against the array. `measure sdram` runs
 //! whole boards of more shapes.
 
 mod tool;

@@ -1,4 +1,4 @@
-//! Workflows of `explore`: what their files say, what their jobs leave, and the table of it. Snakemake itself runs in scripts/sweep.
+//! Workflows of `explore`: what their files say, what their jobs leave, and the table of it. Snakemake itself runs in `measure sweep`.
 
 mod tool;
 

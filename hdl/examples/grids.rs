@@ -1,5 +1,5 @@
 //! The Verilog of the grids of `configs`, of ten random ones, and of some with every part, one file each, and a sum of each text on standard output.
-//! `scripts/compare-trees` compares what two versions of the project write.
+//! `measure compare-trees` compares what two versions of the project write.
 //!
 //!     cargo run -p hdl --example grids -- FOLDER
 //!     cargo run -p hdl --example grids -- FOLDER time     and how long rust-hdl's simulator takes for some of them

@@ -36,7 +36,7 @@ _SHARED = """
         Length of the first steps. `"auto"` follows from the number of features, the loss and the largest weight of a sample.
     schedule : {"cosine", "constant"}
         How steps get shorter over the epochs. `partial_fit` keeps them as they are.
-    optimiser : {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}
+    optimiser : {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "lion"}
         How gradients change weights.
     batch_size : int
         Samples per update.

@@ -1,5 +1,5 @@
 //! Every program of the conformance suite and every published benchmark, compiled: its image as text, the cycles of a run on `array`, and
-//! the Verilog of its grid, one file each. `scripts/compare-trees` compares what two versions of the project write.
+//! the Verilog of its grid, one file each. `measure compare-trees` compares what two versions of the project write.
 //!
 //!     cargo run -p sim --example images -- FOLDER      FOLDER/tabla/…_2x4.image   FOLDER/benchmarks/…   FOLDER/verilog/….v
 

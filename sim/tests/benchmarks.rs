@@ -128,7 +128,7 @@ fn step(prepared: &Prepared) -> u64 {
     prepared.climb.compiled.alternatives[0].cycles()
 }
 
-/// 784-n-10 on 512 PEs: one hidden unit more costs at most 3.5 %. A sample; `scripts/cliffs` tries all from 500 to 1100, and docs/speed.md says where it
+/// 784-n-10 on 512 PEs: one hidden unit more costs at most 3.5 %. A sample; `measure cliffs` tries all from 500 to 1100, and docs/speed.md says where it
 /// costs more.
 #[test]
 fn one_hidden_unit_more_costs_little() {

@@ -1,4 +1,4 @@
-// What has to be seen at work in simulations: scripts/coverage binds this to generated grids. Names are those of docs/machine.md; a point is
+// What has to be seen at work in simulations: `measure coverage` binds this to generated grids. Names are those of docs/machine.md; a point is
 // counted in the cycle in which a beat leaves its stream, or a state changes.
 `define POINT(NAME, CONDITION) NAME: cover property (@(posedge clock) CONDITION);
 // Counts from 0: numbers of an encoding.

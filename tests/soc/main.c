@@ -1,4 +1,4 @@
-/* Trains on the accelerator, from the memory of the SoC, and tells the words that come out. scripts/soc writes case.h:
+/* Trains on the accelerator, from the memory of the SoC, and tells the words that come out. `measure soc` writes case.h:
 
        program           lines of microcode.hex
        input             of the first run, as words of the stream: the model, and the steps of an epoch

@@ -1,5 +1,5 @@
 //! Several ZCU102 share the batches of a training through the Python driver, each driver with an array of its own. The test connects them, with what
-//! the driver uses of mpi4py; with `TABLA_MPI_PYTHON`, the Python of `scripts/setup --mpi`, MPI does (`scripts/ranks`).
+//! the driver uses of mpi4py; with `TABLA_MPI_PYTHON`, the Python of `scripts/setup --mpi`, MPI does (`measure ranks`).
 
 use super::{PROGRAM, Shell, build, config, host, machine, project, python, steps, tool};
 use arch::Machine;

@@ -65,7 +65,7 @@ pub struct Kernel {
 }
 
 /// The resource that bounds a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
     /// Words that come in.
@@ -113,7 +113,7 @@ impl std::fmt::Display for BoundBy {
 }
 
 /// A kernel that was measured.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Its name in programs/kernels.toml.
     pub name: String,

@@ -15,7 +15,7 @@ use arch::link::{LEAST_DIVISOR, Size};
 use hdl::store::Sdram;
 use hdl::{Design, shell};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sim::link::{Phase, Wire};
 use sim::train::engine::Comparison;
 use sim::verilator::{BoardDevice, Library, Options};
@@ -70,7 +70,7 @@ impl Spent {
 }
 
 /// What keeps a training from being faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The store gives it a beat whenever it takes one.
@@ -97,7 +97,7 @@ impl Bound {
 }
 
 /// A training on the whole system: board, store, line.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct System {
     /// Samples that went into updates.
     pub samples: u64,

@@ -11,6 +11,7 @@
 
 mod bounds;
 mod made_up;
+mod shown;
 
 pub use bounds::{expected, from_store, rows, store_needs};
 use bounds::{rows_sent, stay, streamed};
@@ -151,7 +152,7 @@ pub fn read() -> Result<Vec<Case>, Failure> {
 }
 
 /// How the figures of a row were found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
     /// All epochs on the Verilog of the board.
@@ -163,7 +164,7 @@ pub enum Way {
 }
 
 /// What a sample costs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Energy {
     /// Power while the grid trains, W.
     pub watts: f64,
@@ -174,7 +175,7 @@ pub struct Energy {
 }
 
 /// What a run gave.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The case.
     pub case: String,

@@ -22,6 +22,8 @@ pub(super) struct Row {
     pub(super) comprehensions: &'static [&'static str],
     /// How Tile spells it.
     pub(super) tile: &'static [&'static str],
+    /// The ONNX operator that is this function of its operands, whatever its settings.
+    pub(super) onnx: &'static [&'static str],
 }
 
 impl Row {
@@ -35,6 +37,7 @@ impl Row {
         tabla: &[],
         comprehensions: &[],
         tile: &[],
+        onnx: &[],
     };
 }
 
@@ -139,6 +142,16 @@ impl Function {
     /// How Tile spells it; none: the language does not have it.
     pub fn in_tile(self) -> &'static [&'static str] {
         self.row().tile
+    }
+
+    /// The operator that it is in an ONNX file; none: an operator has settings, or several operators say it.
+    pub fn in_onnx(self) -> &'static [&'static str] {
+        self.row().onnx
+    }
+
+    /// The function that an ONNX operator is.
+    pub fn of_onnx(operator: &str) -> Option<Function> {
+        Function::ALL.iter().copied().find(|function| function.in_onnx().contains(&operator))
     }
 
     /// The derivative by an argument, of the arguments and of the value, if there is one. Where it jumps, one side is taken.

@@ -7,12 +7,12 @@ const HEAD: &str = "\
 # Functions
 
 Generated from the table of functions (`arch/src/function/rows.rs`) by `cargo run -p arch --example functions`; a test compares. A dash: the
-language does not have the function. Derivatives are by each argument; `y` is the value, and `a < b` is 1 or 0. On the grid a function is a
+language does not have the function; of ONNX, that no operator without settings is this function (docs/models.md has all). Derivatives are by each argument; `y` is the value, and `a < b` is 1 or 0. On the grid a function is a
 *table* with linear interpolation, the *rounding* of an accumulator, or written out by the formula that stands there;
 *golden only* means that programs with it evaluate in 64-bit arithmetic, and the back end refuses them with E-BACKEND.
 
-| function | TABLA | Tensor Comprehensions | Tile | arguments | derivative | on the grid |
-|---|---|---|---|---|---|---|
+| function | TABLA | Tensor Comprehensions | Tile | ONNX | arguments | derivative | on the grid |
+|---|---|---|---|---|---|---|---|
 ";
 
 /// The page.
@@ -28,11 +28,12 @@ pub fn page() -> String {
         let domains = function.domain();
         let _ = writeln!(
             page,
-            "| `{function}({})` | {} | {} | {} | {domains} | {} | {grid} |",
+            "| `{function}({})` | {} | {} | {} | {} | {domains} | {} | {grid} |",
             function.arguments().join(", "),
             spelled(function.in_tabla()),
             spelled(function.in_comprehensions()),
             spelled(function.in_tile()),
+            spelled(function.in_onnx()),
             code(function.derivatives()),
         );
         page
@@ -45,12 +46,14 @@ fn code(words: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    const RUN: &str = "cargo run -p arch --example functions > docs/languages/functions.md";
+
     #[test]
     fn the_page_is_that_of_the_rows() {
         let (found, expected) = (include_str!("../../../docs/languages/functions.md"), super::page());
         for (line, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
-            assert_eq!(found, expected, "docs/languages/functions.md:{}", line + 1);
+            assert_eq!(found, expected, "docs/languages/functions.md:{}: run {RUN}", line + 1);
         }
-        assert_eq!(found.len(), expected.len(), "docs/languages/functions.md has all lines");
+        assert_eq!(found.len(), expected.len(), "docs/languages/functions.md has all lines: run {RUN}");
     }
 }

@@ -5,6 +5,7 @@
 //!     domain: Domain::Above(0.0),      where it has a value
 //!     hardware: Hardware::Table(..),   how the grid computes it
 //!     tabla: &["sigmoid"],             how each language spells it; none: the language does not have it
+//!     onnx: &["Sigmoid"],              the ONNX operator that it is
 //!
 //! Whoever adds a row adds a function to every language that the row spells, to the evaluators, to the grid and to the derivatives;
 //! the tests run over the rows. docs/languages/functions.md is written of them.
@@ -75,6 +76,7 @@ functions! {
         hardware: Hardware::Table(Shape::Uniform(|flat, _| flat)),
         tabla: &["sigmoid"],
         tile: &["sigmoid"],
+        onnx: &["Sigmoid"],
     }
     /// `2 * sigmoid(x) - 1 = tanh(x / 2)`
     "sigmoid_symmetric" SigmoidSymmetric(x) = libm::tanh(x / 2.0), {
@@ -96,6 +98,7 @@ functions! {
         tabla: &["log"],
         comprehensions: &["log"],
         tile: &["log"],
+        onnx: &["Log"],
     }
     /// Hyperbolic tangent.
     "tanh" Tanh(x) = libm::tanh(x), {
@@ -103,6 +106,7 @@ functions! {
         hardware: Hardware::Table(Shape::Uniform(|flat, _| (flat + LN_2) / 2.0)),
         comprehensions: &["tanh"],
         tile: &["tanh"],
+        onnx: &["Tanh"],
     }
     /// Exponential function; large arguments saturate in hardware.
     "exp" Exp(x) = libm::exp(x), {
@@ -111,6 +115,7 @@ functions! {
         tabla: &["exp"],
         comprehensions: &["exp"],
         tile: &["exp"],
+        onnx: &["Exp"],
     }
     /// Square root.
     "sqrt" Sqrt(x) = libm::sqrt(x), {
@@ -119,6 +124,7 @@ functions! {
         hardware: Hardware::Table(Shape::Octaves(Below::Zero)),
         comprehensions: &["sqrt"],
         tile: &["sqrt"],
+        onnx: &["Sqrt"],
     }
     /// `1 / sqrt(x)`
     "rsqrt" Rsqrt(x) = 1.0 / libm::sqrt(x), {
@@ -133,6 +139,7 @@ functions! {
         hardware: Hardware::Table(EVERYWHERE),
         comprehensions: &["sin"],
         tile: &["sin"],
+        onnx: &["Sin"],
     }
     /// Cosine.
     "cos" Cos(x) = libm::cos(x), {
@@ -140,6 +147,7 @@ functions! {
         hardware: Hardware::Table(EVERYWHERE),
         comprehensions: &["cos"],
         tile: &["cos"],
+        onnx: &["Cos"],
     }
     /// Inverse tangent.
     "atan" Atan(x) = libm::atan(x), {
@@ -147,6 +155,7 @@ functions! {
         hardware: Hardware::Table(EVERYWHERE),
         comprehensions: &["atan"],
         tile: &["atan"],
+        onnx: &["Atan"],
     }
     /// Error function.
     "erf" Erf(x) = libm::erf(x), {
@@ -155,6 +164,7 @@ functions! {
         hardware: Hardware::Table(Shape::Uniform(|flat, _| libm::sqrt(flat.max(0.0)))),
         comprehensions: &["erf"],
         tile: &["erf"],
+        onnx: &["Erf"],
     }
     /// Hyperbolic sine; large arguments saturate in hardware.
     "sinh" Sinh(x) = libm::sinh(x), {
@@ -162,6 +172,7 @@ functions! {
         hardware: Hardware::Table(UNTIL_IT_SATURATES),
         comprehensions: &["sinh"],
         tile: &["sinh"],
+        onnx: &["Sinh"],
     }
     /// Hyperbolic cosine; large arguments saturate in hardware.
     "cosh" Cosh(x) = libm::cosh(x), {
@@ -169,6 +180,7 @@ functions! {
         hardware: Hardware::Table(UNTIL_IT_SATURATES),
         comprehensions: &["cosh"],
         tile: &["cosh"],
+        onnx: &["Cosh"],
     }
     /// `a^b`. Small whole and half exponents are multiplied out and take roots; others need positive numbers in hardware.
     "pow" Pow(a, b) = libm::pow(a, b), {
@@ -184,6 +196,7 @@ functions! {
         hardware: Hardware::WrittenOut("x - 2 * (x * (x < 0))"),
         comprehensions: &["fabs"],
         tile: &["abs"],
+        onnx: &["Abs"],
     }
     /// The largest whole number that is not above `x`.
     "floor" Floor(x) = libm::floor(x), {
@@ -191,12 +204,14 @@ functions! {
         hardware: Hardware::Rounding,
         comprehensions: &["floor"],
         tile: &["floor"],
+        onnx: &["Floor"],
     }
     "ceil" Ceil(x) = libm::ceil(x), {
         derivative: &[NO_SLOPE],
         hardware: Hardware::WrittenOut("floor(x) + (floor(x) < x)"),
         comprehensions: &["ceil"],
         tile: &["ceil"],
+        onnx: &["Ceil"],
     }
     /// To the nearest whole number, halves away from zero.
     "round" Round(x) = libm::round(x), {
@@ -222,6 +237,7 @@ functions! {
         hardware: Hardware::WrittenOut("sin(x) / cos(x)"),
         comprehensions: &["tan"],
         tile: &["tan"],
+        onnx: &["Tan"],
     }
     "asin" Asin(x) = libm::asin(x), {
         derivative: &["rsqrt(1 - x * x)"],
@@ -229,6 +245,7 @@ functions! {
         hardware: Hardware::WrittenOut("2 * atan(x / (1 + sqrt(1 - x * x)))"),
         comprehensions: &["asin"],
         tile: &["asin"],
+        onnx: &["Asin"],
     }
     "acos" Acos(x) = libm::acos(x), {
         derivative: &["-rsqrt(1 - x * x)"],
@@ -236,6 +253,7 @@ functions! {
         hardware: Hardware::WrittenOut("1.5707963267948966 - 2 * atan(x / (1 + sqrt(1 - x * x)))"),
         comprehensions: &["acos"],
         tile: &["acos"],
+        onnx: &["Acos"],
     }
     "atan2" Atan2(a, b) = libm::atan2(a, b), {
         derivative: &["b / (a * a + b * b)", "-a / (a * a + b * b)"],
@@ -251,18 +269,21 @@ functions! {
         derivative: &["rsqrt(x * x + 1)"],
         hardware: Hardware::WrittenOut("((0 < x) - (x < 0)) * log(abs(x) + sqrt(x * x + 1))"),
         comprehensions: &["asinh"],
+        onnx: &["Asinh"],
     }
     "acosh" Acosh(x) = libm::acosh(x), {
         derivative: &["rsqrt(x * x - 1)"],
         domain: Domain::From(1.0),
         hardware: Hardware::WrittenOut("log(x + sqrt(x * x - 1))"),
         comprehensions: &["acosh"],
+        onnx: &["Acosh"],
     }
     "atanh" Atanh(x) = libm::atanh(x), {
         derivative: &["1 / (1 - x * x)"],
         domain: Domain::Inside(1.0),
         hardware: Hardware::WrittenOut("0.5 * log((1 + x) / (1 - x))"),
         comprehensions: &["atanh"],
+        onnx: &["Atanh"],
     }
     "cbrt" Cbrt(x) = libm::cbrt(x), {
         derivative: &["1 / (3 * (y * y))"],
@@ -370,5 +391,14 @@ functions! {
         tabla: &["silu"],
         comprehensions: &["silu"],
         tile: &["silu"],
+    }
+    /// `x * tanh(log(1 + exp(x)))`, of self-regularised networks.
+    "mish" Mish(x) = x * libm::tanh(x.max(0.0) + libm::log1p(libm::exp(-libm::fabs(x)))), {
+        derivative: &["tanh(log1p(exp(x))) + x * sigmoid(x) * (1 - tanh(log1p(exp(x))) * tanh(log1p(exp(x))))"],
+        hardware: Hardware::WrittenOut("x * tanh(select(x < 0, 0, x) + log(1 + exp(-abs(x))))"),
+        tabla: &["mish"],
+        comprehensions: &["mish"],
+        tile: &["mish"],
+        onnx: &["Mish"],
     }
 }

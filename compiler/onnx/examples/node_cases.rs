@@ -7,7 +7,7 @@
 //! A line per case: `pass NAME`, `refused NAME: why`, `wrong NAME: what`, `skipped NAME: why`. On `fixed` and `array` a case passes if its
 //! largest error is within 1 % of the largest value (where an infinity is wanted: beyond all other values), and `array` says the same words as
 //! `fixed`; elements that are no numbers are not compared, and counted: `pass NAME: elements that are not compared: 3`. Each case is a process of its own, which is
-//! ended after so many seconds: `late NAME`. scripts/onnx runs it.
+//! ended after so many seconds: `late NAME`. `measure onnx` runs it.
 
 #[path = "../tests/run/mod.rs"]
 mod run;

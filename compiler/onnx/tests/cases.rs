@@ -1,4 +1,4 @@
-//! A sample of ONNX' own node cases, which its package makes with `NumPy`: inputs, and what has to come out. scripts/onnx runs all.
+//! A sample of ONNX' own node cases, which its package makes with `NumPy`: inputs, and what has to come out. `measure onnx` runs all.
 
 mod run;
 

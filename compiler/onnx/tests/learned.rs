@@ -1,4 +1,4 @@
-//! Models of `ai.onnx.ml`, `com.microsoft` and QONNX beside onnxruntime and the package qonnx: `scripts/onnx_learned.py` writes learned.bin.
+//! Models of `ai.onnx.ml`, `com.microsoft` and QONNX beside onnxruntime and the package qonnx: `measure/python/onnx_learned.py` writes learned.bin.
 
 mod run;
 

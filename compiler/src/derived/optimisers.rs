@@ -17,6 +17,7 @@
 //! | `adagrad` | `s' = s + d*d` | `w - r*d / (sqrt(s') + epsilon)` |
 //! | `rmsprop` | `s' = m*s + (1-m)*d*d` | `w - r*d / (sqrt(s') + epsilon)` |
 //! | `adam` | `v' = b1*v + (1-b1)*d`, `s' = b2*s + (1-b2)*d*d` | `w - r*v' / (sqrt(s') + epsilon)` |
+//! | `lion` | `v' = b2*v + (1-b2)*d` | `w - r*sign(b1*v + (1-b1)*d)` |
 //!
 //! A rate that changes is an input of every sample, [`RATE`], as a part of the program's rate. `adam` corrects its start by it: the host
 //! gives `sqrt(1 - b2^t) / (1 - b1^t)` with step `t`. States are ordinary state tensors, so that they are saved, resumed and kept in the grid like weights;
@@ -99,6 +100,13 @@ choice! {
         decay: f64 as "decay", Fraction, Some(0.999);
         /// Added to the denominator for stability.
         epsilon: f64 as "epsilon", Positive, Some(1e-4);
+    };
+    /// The sign of a running mean of gradients: each step is as long as the rate.
+    Lion "lion" {
+        /// Decay of the running mean of gradients (beta1).
+        momentum: f64 as "momentum", Fraction, Some(0.9);
+        /// Decay of the running mean that is kept (beta2).
+        decay: f64 as "decay", Fraction, Some(0.99);
     };
 }
 
@@ -249,6 +257,15 @@ impl Steps<'_> {
                 let squares = self.moving_average("squares", decay, 1.0 - decay, direction, true);
                 self.divided(mean, squares, epsilon)
             }
+            Method::Lion { momentum, decay } => {
+                let state = self.state("velocity");
+                let mean = self.temporary("direction");
+                self.moved(mean, state, (momentum, 1.0 - momentum), direction, false);
+                let next = self.version(state);
+                self.moved(next, state, (decay, 1.0 - decay), direction, false);
+                self.program.updates.push(Update { state, next });
+                self.sign(mean)
+            }
         };
         let rate = self.mean.descent.rate;
         let input = self.rate.map(|part| self.scaled_rate(part, rate));
@@ -307,20 +324,39 @@ impl Steps<'_> {
 
     /// The next value of a state: `keep * state + take * new`, where `new` is the tensor or its square.
     fn moving_average(&mut self, name: &str, keep: f64, take: f64, new: TensorId, squared: bool) -> TensorId {
-        let weight = &self.program.tensors[self.mean.descent.state.0];
-        let (name, shape) = (format!("{}.{name}", weight.name), weight.shape.clone());
-        let state = new_tensor(self.program, &name, shape, self.mean.descent.span);
-        self.program.tensors[state.0].role = Role::State;
+        let state = self.state(name);
         let next = self.version(state);
-        self.element_wise(next, |b, index| {
+        self.moved(next, state, (keep, take), new, squared);
+        self.program.updates.push(Update { state, next });
+        next
+    }
+
+    /// A state of a weight's shape, 0 at first.
+    fn state(&mut self, name: &str) -> TensorId {
+        let state = self.temporary(name);
+        self.program.tensors[state.0].role = Role::State;
+        state
+    }
+
+    /// `out = keep * state + take * new`
+    fn moved(&mut self, out: TensorId, state: TensorId, (keep, take): (f64, f64), new: TensorId, squared: bool) {
+        self.element_wise(out, |b, index| {
             let (state, new) = (b.read(state, index.to_vec()), b.read(new, index.to_vec()));
             let old = b.scale(keep, state);
             let new = if squared { b.square(new) } else { new };
             let new = b.scale(take, new);
             b.add(old, new)
         });
-        self.program.updates.push(Update { state, next });
-        next
+    }
+
+    /// 1, -1, or 0 at 0.
+    fn sign(&mut self, of: TensorId) -> TensorId {
+        let sign = self.temporary("sign");
+        self.element_wise(sign, |b, index| {
+            let (value, zero) = (b.read(of, index.to_vec()), b.constant(0.0));
+            b.sign(value, zero)
+        });
+        sign
     }
 
     /// `direction + momentum * velocity`

@@ -19,10 +19,10 @@ use arch::{Machine, timing};
 use compiler::fixed::{Finish, Kind, Operand, Operation, Program, Role};
 use compiler::tensor::{Iterator, TensorId};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One figure for each resource of a grid.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PerResource {
     /// Words that come in.
     pub input_words: f64,

@@ -412,6 +412,7 @@ mod tests {
             ("adagrad", Method::Adagrad { epsilon: 1e-4 }),
             ("rmsprop", Method::Rmsprop { decay: 0.99, epsilon: 1e-4 }),
             ("adam", Method::Adam { momentum: 0.9, decay: 0.999, epsilon: 1e-4 }),
+            ("lion", Method::Lion { momentum: 0.9, decay: 0.99 }),
         ] {
             let optimiser = settings("squared", &format!("optimiser = '{name}'")).training().optimiser;
             assert_eq!(optimiser, Optimiser { method, rate_is_input: name == "adam", ..Optimiser::PLAIN }, "{name}");

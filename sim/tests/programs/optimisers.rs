@@ -2,6 +2,7 @@
 
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
+use compiler::choice::Choice;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, RATE};
 use compiler::derived::training::Training;
 use compiler::language::{self, Language};
@@ -24,7 +25,16 @@ fn optimisers() -> Vec<Optimiser> {
         Method::Adagrad { epsilon: EPSILON },
         Method::Rmsprop { decay: 0.875, epsilon: EPSILON },
         Method::Adam { momentum: 0.75, decay: 0.875, epsilon: EPSILON },
+        Method::Lion { momentum: 0.75, decay: 0.875 },
     ];
+    for known in Method::CASES {
+        let tested = methods.iter().any(|method| method.written().0 == known.name);
+        assert!(
+            tested,
+            "write `{}` into the list of methods of this test, and its formula into `expected`",
+            known.name
+        );
+    }
     let with = |method, weight_decay, clip, rate_is_input| Optimiser { method, weight_decay, clip, rate_is_input };
     let mut all: Vec<Optimiser> = methods.map(|method| with(method, 0.0, Clip::Nothing, false)).to_vec();
     all.push(with(Method::Sgd, 0.25, Clip::Value { limit: 0.5 }, true));
@@ -91,6 +101,12 @@ fn expected(optimiser: &Optimiser, steps: usize, batch: usize) -> [f64; 3] {
                         v[i] = beta1 * v[i] + (1.0 - beta1) * d;
                         s[i] = beta2 * s[i] + (1.0 - beta2) * d * d;
                         v[i] / (s[i].sqrt() + epsilon)
+                    }
+                    // Chen et al., "Symbolic discovery of optimization algorithms", 2023, algorithm 2.
+                    Method::Lion { momentum: beta1, decay: beta2 } => {
+                        let c = beta1 * v[i] + (1.0 - beta1) * d;
+                        v[i] = beta2 * v[i] + (1.0 - beta2) * d;
+                        if c == 0.0 { 0.0 } else { c.signum() }
                     }
                 };
         }

@@ -1,4 +1,4 @@
-//! Losses of another making: gradients of the golden engine beside those of JAX, from a file that `scripts/losses` writes.
+//! Losses of another making: gradients of the golden engine beside those of JAX, from a file that `measure losses` writes.
 
 use crate::duals::Compared;
 use compiler::derived::training::{Measure, Minimised, Training};

@@ -99,7 +99,7 @@ fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpos
 
 /// `LiteDRAM`, in the folder of its own set.
 fn litedram(toolbox: &Toolbox) -> Found {
-    let python = toolbox.set("sdram").join("bin/python3");
+    let python = toolbox.group("sdram").join("bin/python3");
     let path = Some(python).filter(|python| python.is_file());
     let version = path.as_ref().and_then(|python| {
         let asked = "import importlib.metadata as m; print(m.version('litedram'))";

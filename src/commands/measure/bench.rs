@@ -119,15 +119,11 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
         let (rtl, array) = (cycles(row.rtl_cycles_per_sample), cycles(row.cycles()));
         Failure::Mismatch(format!("{} takes {rtl} cycles per sample on rtl, {array} on array", row.name))
     });
-    if options.page {
-        output::result(&page(&rows))?;
-    } else {
-        output::either(
-            global.format,
-            || text(&rows),
-            || Document::new(Benchmarks { benchmarks: rows.clone() }).failed(differs.as_ref()),
-        )?;
-    }
+    output::either(
+        global.format,
+        || text(&rows),
+        || Document::new(Benchmarks { benchmarks: rows.clone() }).failed(differs.as_ref()),
+    )?;
     differs.map_or(Ok(()), Err)
 }
 
@@ -234,32 +230,4 @@ fn text(rows: &[Row]) -> String {
         }
     }
     text + "cycles per sample, from the start of one to the start of the next; `used` is the part of the multiply-add slots\n"
-}
-
-/// The table of docs/performance.md.
-fn page(rows: &[Row]) -> String {
-    let mut text = "| benchmark | batch | grid | words in | cycles per sample | bound | multiply-add slots used | target | reached | peer RTL | peer simulator |\n\
-                    |---|---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for row in rows {
-        let bound = |pace: Pace| format!("{} ({})", figures::figure(pace.bounds.bound), pace.bounds.bound_by);
-        let bound = row.pace.map_or("-".to_owned(), bound);
-        // The peers were measured one sample per update.
-        let peer = |value: Option<u64>| if row.batch == 1 { whole(value) } else { String::new() };
-        text.push_str(&format!(
-            "| {} | {} | {} x {} | {} | {} | {bound} | {} | {} | {} | {} | {} |\n",
-            row.name,
-            row.batch,
-            row.pus,
-            row.pes_per_pu,
-            row.stream_words,
-            row.refused.as_ref().map_or(cell(row.cycles()), |_| "does not fit".to_owned()),
-            percent(row.utilisation),
-            cell(row.target),
-            verdict(row),
-            peer(row.peer_rtl),
-            peer(row.peer_simulator),
-        ));
-    }
-    text
 }

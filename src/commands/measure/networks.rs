@@ -36,9 +36,6 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     };
     let rows: Result<Vec<Row>, Failure> = crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect();
     let rows = rows?;
-    if options.page {
-        return output::result(&page(&rows));
-    }
     output::either(global.format, || text(&rows), || Document::new(Networks { networks: rows.clone() }))
 }
 
@@ -64,27 +61,4 @@ fn text(rows: &[Row]) -> String {
         text.push_str(&format!("{:20} {grid:>8} {measured} {:>8.1}\n", row.name, row.compile_seconds));
     }
     text + "cycles from the start of a record to the start of the next; seconds from the file to the image\n"
-}
-
-/// The table of docs/networks.md.
-fn page(rows: &[Row]) -> String {
-    let mut text = "| network | grid | cycles | bound | by | distance | per second | words per PE |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for row in rows {
-        let measured = match &row.measured {
-            Some(measured) => format!(
-                "{} | {} | {} | {:.2} | {} | {}",
-                figure(measured.cycles),
-                figure(measured.bound),
-                measured.bound_by,
-                measured.distance,
-                figure(measured.per_second),
-                measured.words_per_pe
-            ),
-            None => format!("refused: {} | | | | |", row.refused.as_deref().unwrap_or_default()),
-        };
-        text.push_str(&format!("| {} | {} x {} | {measured} |\n", row.name, row.grid[0], row.grid[1]));
-    }
-    text
 }

@@ -44,7 +44,7 @@ pub struct Network {
 }
 
 /// A network that was measured, or why it was not.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Its name in programs/networks.toml.
     pub name: String,
@@ -61,7 +61,7 @@ pub struct Row {
 }
 
 /// Cycles and words.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Cycles from the start of a record to the start of the next, measured on the array.
     pub cycles: f64,

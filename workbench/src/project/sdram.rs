@@ -57,7 +57,7 @@ pub fn controller(facts: &Facts, clock_hz: u64, place: Place, toolbox: &Toolbox)
     let Some(sdram) = &facts.sdram else {
         return Err(Failure::Usage(format!("{} has no SDRAM", facts.title)));
     };
-    let python = toolbox.set(SET).join("bin/python3");
+    let python = toolbox.group(SET).join("bin/python3");
     if !python.is_file() {
         let message = "missing: LiteDRAM, for a sample store in an SDRAM; run scripts/setup --sdram";
         return Err(Failure::Tool(message.to_owned()));

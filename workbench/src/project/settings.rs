@@ -223,6 +223,7 @@ mod tests {
             ("adagrad", &["momentum", "decay"]),
             ("rmsprop", &["momentum"]),
             ("adam", &[]),
+            ("lion", &["epsilon"]),
         ];
         let schedules = [
             ("constant", &["schedule_factor", "schedule_epochs"][..]),

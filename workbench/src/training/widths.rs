@@ -12,6 +12,7 @@ use super::{Outcome, RunOptions, Training};
 use crate::failure::Failure;
 use crate::images::Lowered;
 use crate::progress::Progress;
+use crate::report::trained;
 use crate::saturation::{Saturation, Unit};
 use arch::Machine;
 use arch::machine::{MachineError, MachineSpec};
@@ -19,14 +20,14 @@ use arch::number::{quantise, to_f64};
 use compiler::fixed;
 use compiler::tensor::Iterator;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sim::train::engine::{Model, Step};
 use sim::train::metrics::Metrics;
 use sim::train::predict;
 use std::collections::BTreeMap;
 
 /// One width.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct InWords {
     /// Bits of a word.
     pub word: u32,
@@ -43,7 +44,7 @@ pub struct InWords {
 }
 
 /// Training and test part.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Parts {
     /// Loss and score of the training part.
     pub train: Metrics,
@@ -163,4 +164,34 @@ const SHORT: u64 = 1 << 27;
 fn clipped(saturations: &[Saturation]) -> u64 {
     let computed = saturations.iter().filter(|clipped| clipped.unit == Unit::Update && clipped.line.is_some());
     computed.map(|clipped| clipped.results).sum()
+}
+
+fn loss(metrics: Option<Metrics>) -> String {
+    metrics.map_or("-".to_owned(), |metrics| format!("{:.5}", metrics.loss))
+}
+
+fn score(metrics: Option<Metrics>) -> String {
+    metrics.map_or("-".to_owned(), |metrics| trained::score(&metrics).1)
+}
+
+fn cells(name: &str, parts: Option<Parts>) -> [String; 5] {
+    let (train, test) = (parts.map(|parts| parts.train), parts.and_then(|parts| parts.test));
+    [name.to_owned(), loss(train), loss(test), score(train), score(test)]
+}
+
+/// Lines of a table, each with a remark: golden, then per width rounded and fixed. Cells are name, train loss, test loss, train score, test score.
+pub fn lines(golden: Parts, rows: &[InWords]) -> Vec<([String; 5], String)> {
+    let mut lines = vec![(cells("golden", Some(golden)), String::new())];
+    for row in rows {
+        if let Some(reason) = &row.refused {
+            lines.push((cells(&format!("{} bits", row.word), None), reason.clone()));
+            continue;
+        }
+        let points = row.fractions.iter().map(|(name, fraction)| format!("{name} {fraction}")).collect::<Vec<_>>();
+        let clipped = if row.clipped > 0 { format!("; {} results clipped", row.clipped) } else { String::new() };
+        lines.push((cells(&format!("{} bits, rounded", row.word), row.rounded), String::new()));
+        let remark = format!("bits after the point: {}{clipped}", points.join(", "));
+        lines.push((cells(&format!("{} bits, fixed", row.word), row.fixed), remark));
+    }
+    lines
 }

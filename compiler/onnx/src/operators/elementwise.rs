@@ -18,58 +18,55 @@ pub(crate) fn softplus(x: Ex) -> Ex {
     x.clone().max(0.0) + call(Function::Log1p, call(Function::Exp, -call(Function::Abs, x)))
 }
 
-/// Activation functions of one value, with the settings `alpha` and `beta` where they have some.
-pub(crate) fn activation(name: &str, x: Ex, alpha: Option<f64>, beta: Option<f64>) -> Option<Ex> {
-    let a = |default: f64| alpha.unwrap_or(default);
-    let b = |default: f64| beta.unwrap_or(default);
-    let exp = |x: Ex| call(Function::Exp, x);
-    Some(match name {
-        "Relu" => x.max(0.0),
-        "Sigmoid" => call(Function::Sigmoid, x),
-        "Tanh" => call(Function::Tanh, x),
-        "Affine" => x * a(1.0) + b(0.0),
-        "LeakyRelu" => select(x.clone().lt(0.0), x.clone() * a(0.01), x),
-        "ThresholdedRelu" => select(x.clone().gt(a(1.0)), x, num(0.0)),
-        "ScaledTanh" => call(Function::Tanh, x * b(1.0)) * a(1.0),
-        "HardSigmoid" => (x * a(0.2) + b(0.5)).max(0.0).min(1.0),
-        "Elu" => select(x.clone().lt(0.0), (exp(x.clone().min(0.0)) - 1.0) * a(1.0), x),
-        "Selu" => {
-            let scaled = (exp(x.clone().min(0.0)) - 1.0) * a(1.673_263_192_176_818_8);
-            select(x.clone().gt(0.0), x, scaled) * b(1.050_700_984_811_782_8)
-        }
-        "Celu" => x.clone().max(0.0) + ((exp((x / a(1.0)).min(0.0)) - 1.0) * a(1.0)).min(0.0),
-        "Softplus" => softplus(x),
-        "Softsign" => x.clone() / (call(Function::Abs, x) + 1.0),
-        "HardSwish" => x.clone() * (x * (1.0 / 6.0) + 0.5).max(0.0).min(1.0),
-        "Mish" => x.clone() * call(Function::Tanh, softplus(x)),
-        "Swish" if a(1.0) == 1.0 => call(Function::Silu, x),
-        "Swish" => x.clone() * call(Function::Sigmoid, x * a(1.0)),
-        _ => return None,
-    })
+/// An activation function of one value and two settings.
+struct Activation {
+    name: &'static str,
+    /// The settings `alpha` and `beta` of a node that has none.
+    settings: [f64; 2],
+    value: fn(Ex, f64, f64) -> Ex,
+    /// Whether it is an operator, too: others are functions of recurrent layers only.
+    operator: bool,
 }
 
-/// Functions of one number that tensor IR has, too.
-fn function(name: &str) -> Option<Function> {
-    Some(match name {
-        "Abs" => Function::Abs,
-        "Exp" => Function::Exp,
-        "Sqrt" => Function::Sqrt,
-        "Floor" => Function::Floor,
-        "Ceil" => Function::Ceil,
-        "Sin" => Function::Sin,
-        "Cos" => Function::Cos,
-        "Tan" => Function::Tan,
-        "Asin" => Function::Asin,
-        "Acos" => Function::Acos,
-        "Atan" => Function::Atan,
-        "Sinh" => Function::Sinh,
-        "Cosh" => Function::Cosh,
-        "Asinh" => Function::Asinh,
-        "Acosh" => Function::Acosh,
-        "Atanh" => Function::Atanh,
-        "Erf" => Function::Erf,
-        _ => return None,
-    })
+const fn row(name: &'static str, settings: [f64; 2], value: fn(Ex, f64, f64) -> Ex) -> Activation {
+    Activation { name, settings, value, operator: true }
+}
+
+/// Those with settings, or of several functions of the table in `arch`, which has the others.
+const ACTIVATIONS: [Activation; 13] = [
+    row("Relu", [0.0; 2], |x, _, _| x.max(0.0)),
+    Activation { operator: false, ..row("Affine", [1.0, 0.0], |x, a, b| x * a + b) },
+    row("LeakyRelu", [0.01, 0.0], |x, a, _| select(x.clone().lt(0.0), x.clone() * a, x)),
+    row("ThresholdedRelu", [1.0, 0.0], |x, a, _| select(x.clone().gt(a), x, num(0.0))),
+    Activation { operator: false, ..row("ScaledTanh", [1.0, 1.0], |x, a, b| call(Function::Tanh, x * b) * a) },
+    row("HardSigmoid", [0.2, 0.5], |x, a, b| (x * a + b).max(0.0).min(1.0)),
+    row("Elu", [1.0, 0.0], |x, a, _| select(x.clone().lt(0.0), (exp(x.clone().min(0.0)) - 1.0) * a, x)),
+    row("Selu", [1.673_263_192_176_818_8, 1.050_700_984_811_782_8], |x, a, b| {
+        let scaled = (exp(x.clone().min(0.0)) - 1.0) * a;
+        select(x.clone().gt(0.0), x, scaled) * b
+    }),
+    row("Celu", [1.0, 0.0], |x, a, _| x.clone().max(0.0) + ((exp((x / a).min(0.0)) - 1.0) * a).min(0.0)),
+    row("Softplus", [0.0; 2], |x, _, _| softplus(x)),
+    row("Softsign", [0.0; 2], |x, _, _| x.clone() / (call(Function::Abs, x) + 1.0)),
+    row("HardSwish", [0.0; 2], |x, _, _| x.clone() * (x * (1.0 / 6.0) + 0.5).max(0.0).min(1.0)),
+    row("Swish", [1.0, 0.0], |x, a, _| match a {
+        1.0 => call(Function::Silu, x),
+        _ => x.clone() * call(Function::Sigmoid, x * a),
+    }),
+];
+
+fn exp(x: Ex) -> Ex {
+    call(Function::Exp, x)
+}
+
+/// An activation function by its name, with the settings `alpha` and `beta` where it has some.
+pub(crate) fn activation(name: &str, x: Ex, alpha: Option<f64>, beta: Option<f64>) -> Option<Ex> {
+    if let Some(function) = Function::of_onnx(name) {
+        return Some(call(function, x));
+    }
+    let found = ACTIVATIONS.iter().find(|activation| activation.name == name)?;
+    let [a, b] = found.settings;
+    Some((found.value)(x, alpha.unwrap_or(a), beta.unwrap_or(b)))
 }
 
 /// Translate an operator of this kind.
@@ -80,13 +77,10 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
         "Dropout" => return dropout(l, c).map(Some),
         _ => {}
     }
-    if let Some(function) = function(name) {
-        let x = c.input(0)?;
-        return Ok(Some(one(l.builder.apply(x, |x| call(function, x))?)));
-    }
-    let attribute = |name: &str| c.attribute(name).and_then(|attribute| attribute.float).map(f64::from);
-    let (alpha, beta) = (attribute("alpha"), attribute(if name == "Selu" { "gamma" } else { "beta" }));
-    if activation(name, num(0.0), None, None).is_some() && name != "Affine" && name != "ScaledTanh" {
+    let is_activation = ACTIVATIONS.iter().any(|activation| activation.name == name && activation.operator);
+    if Function::of_onnx(name).is_some() || is_activation {
+        let attribute = |name: &str| c.attribute(name).and_then(|attribute| attribute.float).map(f64::from);
+        let (alpha, beta) = (attribute("alpha"), attribute(if name == "Selu" { "gamma" } else { "beta" }));
         let x = c.input(0)?;
         let value = l.builder.apply(x, |x| activation(name, x.clone(), alpha, beta).unwrap_or(x))?;
         return Ok(Some(one(value)));

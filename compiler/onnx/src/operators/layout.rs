@@ -3,10 +3,10 @@
 use crate::build::{Loops, Refusal, Translated, Val, misfit, unsupported};
 use crate::call::{Call, Slot, axis};
 use crate::elements::{Kind, count};
-use crate::expression::{Ex, fixed, it, num};
+use crate::expression::{Ex, call as call_function, fixed, it, num};
 use crate::graph::Lowering;
 use arch::Code;
-use compiler::tensor::Affine;
+use compiler::tensor::{Affine, Function};
 
 /// Copies that the elements of a dimension may take.
 const RUNS: usize = 64;
@@ -136,6 +136,9 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             }
             one(l.builder.map(&[count as i64], first.kind, |_, at| Ex::At(at[0].clone()) * step + start)?)
         }
+        "HannWindow" => one(window(l, c, [0.5, 0.5, 0.0])?),
+        "HammingWindow" => one(window(l, c, [25.0 / 46.0, 21.0 / 46.0, 0.0])?),
+        "BlackmanWindow" => one(window(l, c, [0.42, 0.5, 0.08])?),
         "EyeLike" => {
             let x = c.input(0)?;
             let shape = l.builder.shape(x);
@@ -167,6 +170,25 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         "DepthToSpace" | "SpaceToDepth" => one(blocks(l, c)?),
         _ => Ok(None),
     }
+}
+
+/// `a - b * cos(t) + c * cos(2 * t)`, where `t` goes around once: up to the last element, or to the one behind it if the window is periodic.
+fn window(l: &mut Lowering<'_, '_>, call: &Call<'_, '_>, [a, b, c]: [f64; 3]) -> Translated<Val> {
+    let size = l.static_number(call.input(0)?, "size")?;
+    let kind = Kind::of_number(call.int("output_datatype", 1)).filter(|kind| matches!(kind, Kind::Real(_)));
+    let Some(kind) = kind else { return call.refuse("output_datatype") };
+    if size < 0.0 {
+        return misfit(format!("a window has no {size} elements"));
+    }
+    let steps = if call.int("periodic", 1) != 0 { size } else { size - 1.0 };
+    l.builder.map(&[size as i64], kind, |_, at| {
+        if steps < 1.0 {
+            return num(1.0);
+        }
+        let cosine =
+            |turns: f64| call_function(Function::Cos, Ex::At(at[0].clone()) * (turns * std::f64::consts::TAU / steps));
+        cosine(1.0) * -b + cosine(2.0) * c + a
+    })
 }
 
 /// A shape with -1 for what is left over, and 0 for what stays.

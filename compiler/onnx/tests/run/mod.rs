@@ -1,7 +1,7 @@
 //! Cases of ONNX: a model, its inputs, and what has to come out.
 //!
 //! A file of cases is a protocol buffer: field 1 is a case; in it 1 is the name, 2 the model, 3 each input and 4 each output (empty if it
-//! is not a tensor), 5 the tolerances as text, `relative absolute`. `scripts/onnx_cases.py` writes it.
+//! is not a tensor), 5 the tolerances as text, `relative absolute`. `measure/python/onnx_cases.py` writes it.
 
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options as Wanted};

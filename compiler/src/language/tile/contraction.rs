@@ -42,6 +42,51 @@ enum Unwritten {
 /// A tensor and its indices over the variables.
 type Access = (TensorId, Vec<Form>);
 
+/// Index variables in the order of loops: those of the result, then the others.
+struct Order(Vec<usize>);
+
+impl Order {
+    fn of(free: &[usize], variables: usize) -> Order {
+        Order(free.iter().copied().chain((0..variables).filter(|variable| !free.contains(variable))).collect())
+    }
+
+    fn affine(&self, form: &Form) -> Affine {
+        let position = |variable: usize| IterId(self.0.iter().position(|&known| known == variable).unwrap_or(0));
+        let mut terms: Vec<(IterId, i64)> =
+            form.terms.iter().map(|(&variable, &c)| (position(variable), c as i64)).collect();
+        terms.sort_unstable();
+        Affine { offset: form.offset as i64, terms }
+    }
+
+    fn iterators(&self, indices: &Indices<'_>, ranges: &[(i128, i128)]) -> Vec<Iterator> {
+        let iterator = |&variable: &usize| {
+            let (low, high) = ranges[variable];
+            Iterator { name: indices.names[variable].clone(), low: low as i64, high: high as i64 + 1 }
+        };
+        self.0.iter().map(iterator).collect()
+    }
+
+    /// The conditions that do not hold everywhere.
+    fn guards(&self, indices: &Indices<'_>, ranges: &[(i128, i128)]) -> Vec<Guard> {
+        let mut guards = Vec::new();
+        for (form, bound) in &indices.conditions {
+            let (low, high) = form.extremes(ranges);
+            if low >= 0 && high < *bound {
+                continue;
+            }
+            let value = self.affine(form);
+            let guard = match *bound {
+                1 => Guard::Zero { value },
+                bound => Guard::Within { value, bound: bound.min(1 << 60) as i64 },
+            };
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
+        guards
+    }
+}
+
 impl<'s> Lowering<'s, '_> {
     /// `target[index] operator value`, with the constraints among the `later` statements.
     pub(super) fn contract(
@@ -306,88 +351,18 @@ impl<'s> Lowering<'s, '_> {
         shape: &[u32],
         span: Span,
     ) -> Option<()> {
-        let ranges = match space::bound(indices.names.len(), &indices.conditions) {
-            Space::Box(ranges) => Some(ranges),
-            Space::Empty => {
-                self.report(
-                    Diagnostic::new(
-                        Code::WarnEmpty,
-                        span,
-                        format!(
-                            "no index set of this contraction is valid, `{}` is all {}",
-                            target.text,
-                            if matches!(unwritten, Unwritten::Default(_)) { "default" } else { "0" }
-                        ),
-                    )
-                    .with_label("no contribution"),
-                );
-                None
-            }
-            Space::Unbounded(variable) => {
-                let name = &indices.names[variable];
-                self.report(
-                    Diagnostic::new(
-                        Code::Unbounded,
-                        target.span,
-                        format!("the index variable `{name}` has infinitely many valid values"),
-                    )
-                    .with_label("contraction")
-                    .with_help(format!("bound it: `{}.add_constraint({name} < ...)`", target.text)),
-                );
-                return None;
-            }
-        };
+        let ranges = self.ranges(target, indices, unwritten, span)?;
         let out = self.tensor(target.text, shape.to_vec(), target.span)?;
         self.set(target.text, Entry::Contracted(out));
-        let order: Vec<usize> =
-            free.iter().copied().chain((0..indices.names.len()).filter(|variable| !free.contains(variable))).collect();
-        let position = |variable: usize| IterId(order.iter().position(|&known| known == variable).unwrap_or(0));
-        let affine = |form: &Form| {
-            let mut terms: Vec<(IterId, i64)> =
-                form.terms.iter().map(|(&variable, &c)| (position(variable), c as i64)).collect();
-            terms.sort_unstable();
-            Affine { offset: form.offset as i64, terms }
-        };
-        let Some(ranges) = ranges else {
+        let order = Order::of(free, indices.names.len());
+        let Space::Box(ranges) = ranges else {
             self.fill(out, unwritten, shape, span);
             return Some(());
         };
-        let iterators: Vec<Iterator> = order
-            .iter()
-            .map(|&variable| {
-                let (low, high) = ranges[variable];
-                Iterator { name: indices.names[variable].clone(), low: low as i64, high: high as i64 + 1 }
-            })
-            .collect();
-        let mut guards = Vec::new();
-        for (form, bound) in &indices.conditions {
-            let (low, high) = form.extremes(&ranges);
-            if low >= 0 && high < *bound {
-                continue;
-            }
-            let value = affine(form);
-            let guard = if *bound == 1 {
-                Guard::Zero { value }
-            } else {
-                Guard::Within { value, bound: (*bound).min(1 << 60) as i64 }
-            };
-            if !guards.contains(&guard) {
-                guards.push(guard);
-            }
-        }
-        let points = iterators.iter().fold(1u64, |product, iterator| product.saturating_mul(iterator.extent()));
-        if points > self.limits().points {
-            self.report(
-                Diagnostic::new(
-                    Code::Limit,
-                    span,
-                    format!("this loops over more than {} points", self.limits().points),
-                )
-                .with_label("too much work"),
-            );
-            return None;
-        }
-        let reduces = order.len() > free.len();
+        let iterators = order.iterators(indices, &ranges);
+        let guards = order.guards(indices, &ranges);
+        self.loops_are_few(&iterators, span)?;
+        let reduces = iterators.len() > free.len();
         if aggregation == Aggregation::Once && reduces {
             self.assigned_once(&iterators, &guards, free.len(), target, span)?;
         }
@@ -398,7 +373,10 @@ impl<'s> Lowering<'s, '_> {
         }
         let reads: Vec<Node> = reads
             .iter()
-            .map(|(tensor, index)| Node::Read { tensor: *tensor, index: index.iter().map(affine).collect() })
+            .map(|(tensor, index)| Node::Read {
+                tensor: *tensor,
+                index: index.iter().map(|form| order.affine(form)).collect(),
+            })
             .collect();
         let body = Body { nodes: [reads, body].concat() };
         // An assignment whose elements are written once is a sum of one term.
@@ -419,6 +397,38 @@ impl<'s> Lowering<'s, '_> {
             body,
             origin: span.into(),
         });
+        Some(())
+    }
+
+    /// The values that each index variable can have; nothing, and a message, where they are infinitely many.
+    fn ranges(&mut self, target: Name<'s>, indices: &Indices<'s>, unwritten: Unwritten, span: Span) -> Option<Space> {
+        match space::bound(indices.names.len(), &indices.conditions) {
+            Space::Box(ranges) => Some(Space::Box(ranges)),
+            Space::Empty => {
+                let value = if matches!(unwritten, Unwritten::Default(_)) { "default" } else { "0" };
+                let message = format!("no index set of this contraction is valid, `{}` is all {value}", target.text);
+                self.report(Diagnostic::new(Code::WarnEmpty, span, message).with_label("no contribution"));
+                Some(Space::Empty)
+            }
+            Space::Unbounded(variable) => {
+                let name = &indices.names[variable];
+                let message = format!("the index variable `{name}` has infinitely many valid values");
+                let help = format!("bound it: `{}.add_constraint({name} < ...)`", target.text);
+                let found = Diagnostic::new(Code::Unbounded, target.span, message);
+                self.report(found.with_label("contraction").with_help(help));
+                None
+            }
+        }
+    }
+
+    fn loops_are_few(&mut self, iterators: &[Iterator], span: Span) -> Option<()> {
+        let most = self.limits().points;
+        let points = iterators.iter().fold(1u64, |product, iterator| product.saturating_mul(iterator.extent()));
+        if points > most {
+            let message = format!("this loops over more than {most} points");
+            self.report(Diagnostic::new(Code::Limit, span, message).with_label("too much work"));
+            return None;
+        }
         Some(())
     }
 

@@ -202,8 +202,8 @@ pub mod function {
         };
     }
     functions!(
-        abs, acos, asin, atan, ceil, cos, cosh, erf, exp, floor, gelu, log, round, sigmoid, silu, sin, sinh, sqrt, tan,
-        tanh
+        abs, acos, asin, atan, ceil, cos, cosh, erf, exp, floor, gelu, log, mish, round, sigmoid, silu, sin, sinh,
+        sqrt, tan, tanh
     );
 
     macro_rules! functions_of_two {
