@@ -35,9 +35,10 @@ pub(super) fn bounded(program: &Program, ranges: &Ranges, word: u32) -> Option<(
 /// A mask, and what is added to it.
 struct Masked {
     mask: TensorId,
-    /// The sum, and the sum less its largest value.
+    /// The sum.
     sum: TensorId,
-    exponent: TensorId,
+    /// The sum less its largest value; again, where the program counts from the largest value itself.
+    exponents: Vec<TensorId>,
     /// No value of the mask need be less.
     least: f64,
     /// Ranges of the sum and of the exponent then.
@@ -55,18 +56,26 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
     };
     let Some(Primitive::Function(Function::Exp, Atom::Read(exponent, _))) = Primitive::of(nest) else { return None };
     let difference = one_by_one(only(exponent)?)?;
-    let (Atom::Read(sum, _), Atom::Read(largest, _), Combine::Subtract) = difference else { return None };
-    let maximum = program.nests.iter().filter(|nest| nest.out == largest).collect::<Vec<_>>();
-    let [maximum] = maximum[..] else { return None };
-    let is_of_sum = |nest: &Nest| {
-        matches!(Primitive::of(nest), Some(Primitive::MultiplyAdd {
+    let (Atom::Read(mut sum, _), Atom::Read(mut largest, _), Combine::Subtract) = difference else { return None };
+    let is_largest = |largest: TensorId, sum: TensorId| {
+        let mut writers = program.nests.iter().filter(|nest| nest.out == largest);
+        let alone = writers.next().filter(|_| writers.next().is_none());
+        matches!(alone.and_then(Primitive::of), Some(Primitive::MultiplyAdd {
             start: None, product: Some((Atom::Read(read, _), Atom::Constant(1.0))), combine: Combine::Maximum, square: false, scale: 0, ..
         }) if read == sum)
     };
     let readers = |tensor: TensorId| program.nests.iter().filter(|nest| reads(nest).contains(&tensor)).count();
     // Nobody else may see how low the sum is.
-    if !is_of_sum(maximum) || readers(sum) != 2 || readers(exponent) != 1 {
+    if !is_largest(largest, sum) || readers(sum) != 2 || readers(exponent) != 1 {
         return None;
+    }
+    let mut exponents = vec![exponent];
+    while let (Atom::Read(inner, _), Atom::Read(top, _), Combine::Subtract) = one_by_one(only(sum)?)? {
+        if !is_largest(top, inner) || readers(inner) != 2 {
+            return None;
+        }
+        exponents.push(sum);
+        (sum, largest) = (inner, top);
     }
     let (one, other, Combine::Add) = one_by_one(only(sum)?)? else { return None };
     let (Atom::Read(one, _), Atom::Read(other, _)) = (one, other) else { return None };
@@ -80,7 +89,7 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
     (gains && low > of_sum.0).then_some(Masked {
         mask,
         sum,
-        exponent,
+        exponents,
         least: -reach,
         ranges: [(low, of_sum.1), (low - of_largest.1, 0.0)],
     })
@@ -104,8 +113,9 @@ fn one_by_one(nest: &Nest) -> Option<(Atom, Atom, Combine)> {
 
 impl Masked {
     fn bound(&self, program: &mut Program, ranges: &mut Ranges) {
-        let Masked { mask, sum, exponent, least, ranges: [of_sum, of_exponent] } = *self;
-        (ranges.tensors[sum.0], ranges.tensors[exponent.0]) = (Some(of_sum), Some(of_exponent));
+        let Masked { mask, sum, ref exponents, least, ranges: [of_sum, of_exponent] } = *self;
+        ranges.tensors[sum.0] = Some(of_sum);
+        exponents.iter().for_each(|exponent| ranges.tensors[exponent.0] = Some(of_exponent));
         let original = program.tensors[mask.0].clone();
         let high = ranges.tensors[mask.0].map_or(0.0, |(_, high)| high.max(least));
         let mut name = original.name.clone() + NEAR;

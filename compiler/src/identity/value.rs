@@ -262,8 +262,11 @@ impl Arithmetic {
     }
 }
 
-/// An uninterpreted function of the residues; the real number is its value.
+/// An uninterpreted function of the residues; the real number is its value. What is 0 at 0 is 0 there: logic asks for it.
 fn symbol(function: Function, arguments: &[Value]) -> Value {
+    if function.keeps_zero() && arguments.iter().all(|argument| argument.is_zero()) {
+        return Value::ZERO;
+    }
     let mut reals = [0.0; 3];
     for (real, argument) in reals.iter_mut().zip(arguments) {
         *real = argument.real;

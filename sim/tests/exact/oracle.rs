@@ -3,7 +3,7 @@
 //!     seed, number ──▶ word, last place 2^-q, a list of values made of each other ──▶ text of a language, inputs, expected values
 //!
 //! Every value is a multiple of 2^-q, and less than half of what a word with q bits after its binary point holds; so are the terms of a sum
-//! together, since the compiler adds them in an order of its own.
+//! together, and the factors of a product in any order, since the compiler has an order of its own.
 
 use super::rendered;
 use arch::machine::MachineSpec;
@@ -82,9 +82,56 @@ pub(crate) struct Value {
     pub(crate) units: Vec<i128>,
     /// Largest magnitude in units; of sums and differences that of all their terms together, which may be added in another order.
     reach: i128,
+    /// What it may be multiplied from, whatever the order.
+    spread: Spread,
     pub(crate) scalar: bool,
     /// Whether it is a result; else it is written where it is used.
     pub(crate) named: bool,
+}
+
+/// Bounds of a value, and of all parts of it that a reordered product or choice may compute.
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    /// Magnitude in units, and at least 1.0.
+    size: i128,
+    /// Bits after the binary point.
+    bits: u32,
+}
+
+impl Spread {
+    fn of(units: &[i128], places: u32) -> Spread {
+        let bits = units.iter().map(|unit| places.saturating_sub(unit.trailing_zeros().min(places))).max();
+        Spread { size: largest(units).max(1 << places), bits: bits.unwrap_or(0) }
+    }
+
+    fn times(self, other: Spread, places: u32) -> Spread {
+        Spread { size: (self.size * other.size) >> places, bits: self.bits + other.bits }
+    }
+
+    /// Of several values, or of a choice between them that is computed as a sum.
+    fn plus(self, other: Spread) -> Spread {
+        Spread { size: self.size + other.size, bits: self.bits.max(other.bits) }
+    }
+
+    /// Of the result of an operation on some values.
+    fn after(operation: Operation, of: &[Spread], units: &[i128], extent: usize, places: u32) -> Spread {
+        let own = Spread::of(units, places);
+        match operation {
+            Operation::Mul => of[0].times(of[1], places),
+            Operation::Dot => {
+                let product = of[0].times(of[1], places);
+                Spread { size: product.size * extent as i128, ..product }
+            }
+            Operation::Add | Operation::Sub | Operation::Min | Operation::Max | Operation::Copysign => {
+                of[0].plus(of[1])
+            }
+            Operation::Select => of[1].plus(of[2]),
+            Operation::Abs => of[0].plus(of[0]),
+            Operation::Neg => of[0],
+            Operation::Sum | Operation::SumOfAbs => Spread { size: of[0].size * extent as i128, ..of[0] },
+            _ => own,
+        }
+    }
 }
 
 /// A program with what it computes.
@@ -226,6 +273,7 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
             operation: Operation::Input,
             of: Vec::new(),
             reach: largest(&units),
+            spread: Spread::of(&units, places),
             units,
             scalar: false,
             named: true,
@@ -280,11 +328,13 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
             Operation::Sum => values[of[0]].reach * extent as i128,
             _ => largest(&units),
         };
-        if reach >= end {
+        let spreads: Vec<Spread> = of.iter().map(|&n| values[n].spread).collect();
+        let spread = Spread::after(operation, &spreads, &units, extent, places);
+        if reach >= end || spread.size >= end || spread.bits > places {
             continue;
         }
         let named = reduces || source == Source::Onnx || dice.below(2) == 0;
-        values.push(Value { operation, of, units, reach, scalar, named });
+        values.push(Value { operation, of, units, reach, spread, scalar, named });
     }
     values.last_mut().expect("inputs").named = true;
     Case { source, word, places, extent, values }

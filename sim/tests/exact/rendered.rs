@@ -113,7 +113,15 @@ fn statement(case: &Case, number: usize) -> String {
 
 /// The program as text; of ONNX, its operators.
 pub(crate) fn text(case: &Case) -> String {
-    let n = case.extent;
+    // In every second program the extent is a definition of the preprocessor.
+    let defined = case.source != Source::Onnx && case.word % 2 == 0;
+    let n = if defined { "$n".to_owned() } else { case.extent.to_string() };
+    let definition =
+        if defined { format!("$half = {}\n$n = !calc($half 1 + {} +)\n", case.extent - 2, 1) } else { String::new() };
+    definition + &text_of(case, &n)
+}
+
+fn text_of(case: &Case, n: &str) -> String {
     let names: Vec<String> = named(case).map(|number| format!("t{number}")).collect();
     let statements: String = named(case).map(|number| statement_of(case, number)).collect();
     match case.source {

@@ -166,6 +166,8 @@ impl Trial {
             };
             match rewrites(&program, PASSING_EFFORT) {
                 Ok(count) => Verdict::Climbed(count as u32),
+                // A conversion at the end of its interval, which roundings decide at every draw.
+                Err(broken) if !broken.difference.certain => Verdict::Refused(broken.to_string()),
                 Err(broken) => Verdict::Fell(broken.to_string()),
             }
         })
