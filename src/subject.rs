@@ -80,6 +80,10 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
         return talk.during(COMPILING, || Subject::function(project, records.as_ref(), talk));
     }
     no_records(target)?;
+    if target.calibrate.is_some() {
+        let message = "--calibrate has no effect: binary points of a training are chosen from its data (--data)";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     talk.during(COMPILING, || Subject::training(project, &data(target), &target.plan.choices, talk))
 }
 

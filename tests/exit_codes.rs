@@ -30,7 +30,7 @@ fn each_exit_code_has_a_command() {
         (0, &["check", LOGISTIC], "no errors"),
         (1, &["check", &wrong], "E-UNDEF"),
         (2, &["check", LOGISTIC, "--no-such-option"], "--no-such-option"),
-        (2, &["check", LOGISTIC, "--out", "x"], "--out has no meaning"),
+        (2, &["check", LOGISTIC, "--out", "x"], "--out has no effect"),
         (4, &["explain", LOGISTIC, "--config", &small], "E-BACKEND"),
         (5, &["sim", LOGISTIC, "--config", "tiny", "--steps", "1"], "scripts/setup"),
         (6, &["build", LOGISTIC, "--config", "tiny", "--out", &blocked], "cannot write"),

@@ -425,10 +425,6 @@ mod tests {
             (ENTRY_STEP_SCALAR, "entry_step_scalar"),
             (TILE_END, "tile_end"),
             (IDENTITY, "identity"),
-            (GRID, "grid"),
-            (WIDTHS, "widths"),
-            (DEPTHS, "depths"),
-            (STREAMS, "streams"),
             (IMAGE, "image"),
         ] {
             assert!(page.contains(&format!("| {number:#04x} | {name} |")), "{number:#04x} {name}");
@@ -436,6 +432,9 @@ mod tests {
         let entries =
             format!("| {ENTRY_STEP_ALU:#04x}, {ENTRY_STEP_ROOT:#04x}, {ENTRY_STEP_MOVE:#04x} | entry_step_alu,");
         assert!(page.contains(&entries));
+        let sizes =
+            format!("| {GRID:#04x}, {WIDTHS:#04x}, {DEPTHS:#04x}, {STREAMS:#04x} | grid, widths, depths, streams |");
+        assert!(page.contains(&sizes));
         for ([low, high], name) in [(ALIGNMENTS, "alignments"), (SHIFTS, "shifts"), (ROOT_SHIFTS, "root_shifts")] {
             assert!(page.contains(&format!("| {low:#04x}, {high:#04x} | {name} |")), "{name}");
         }

@@ -1,9 +1,11 @@
 //! `accuracy`: published algorithms in words of 8, 12, 16 and 24 bits on the data sets of examples/, for docs/tables/accuracy.txt. Each table is a job of a
 //! Snakemake workflow, which goes on after an interruption where it was.
 //!
-//!     cargo run -p measure -- accuracy             on all cores of this computer
-//!     cargo run -p measure -- accuracy -c1         arguments are Snakemake's: one core; or an executor, for a cluster
-//!     KEEP=yes cargo run -p measure -- accuracy    go on with what a run that was broken off has left
+//! ```text
+//! cargo run -p measure -- accuracy             on all cores of this computer
+//! cargo run -p measure -- accuracy -c1         arguments are Snakemake's: one core; or an executor, for a cluster
+//! KEEP=yes cargo run -p measure -- accuracy    go on with what a run that was broken off has left
+//! ```
 
 use crate::{Outcome, Project, tables};
 use std::fs;

@@ -1,7 +1,9 @@
 //! Measurements of the project, each a command of its own: they take minutes or hours, and most write a table of docs/.
 //!
-//!     cargo run -p measure              lists them
-//!     cargo run -p measure -- NAME ...  runs one
+//! ```text
+//! cargo run -p measure              lists them
+//! cargo run -p measure -- NAME ...  runs one
+//! ```
 //!
 //! This crate is for developers; the program does not depend on it. Programs in `measure/python` share nothing with the project that they measure, or use
 //! libraries of Python; `TABLA_GEN=FILE` measures that program in place of one that is built now.

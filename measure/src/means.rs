@@ -1,7 +1,9 @@
 //! `means`: each means of `compiler::means` left out in turn, and what every kernel takes without it. Every word is compared with fixed point.
 //!
-//!     cargo run --release -p measure -- means             all, into docs/speed.md; five minutes
-//!     cargo run --release -p measure -- means doubles     only these: cycles of each kernel with all means, and without
+//! ```text
+//! cargo run --release -p measure -- means             all, into docs/speed.md; five minutes
+//! cargo run --release -p measure -- means doubles     only these: cycles of each kernel with all means, and without
+//! ```
 
 use crate::{Outcome, Project};
 use compiler::means::Means;

@@ -1,10 +1,12 @@
 //! `sweep`: a sweep (docs/sweeps.md) that is killed at random moments and goes on gives the same table as one that ran through, and so does one whose jobs a
 //! cluster runs, each as a process of its own. Needs scripts/setup --sweep.
 //!
-//!     cargo run -p measure -- sweep           24 machines on the iCEBreaker, 3 seeds of place and route each: through, and killed eight times; 45 CPU minutes
-//!     cargo run -p measure -- sweep --quick   four machines without a board, killed three times, and on a cluster, in less than a minute; CI runs it
-//!     SEED=7 ...                              other moments
-//!     OUT=FOLDER ...                          keep the sweeps there; default: target/sweep
+//! ```text
+//! cargo run -p measure -- sweep           24 machines on the iCEBreaker, 3 seeds of place and route each: through, and killed eight times; 45 CPU minutes
+//! cargo run -p measure -- sweep --quick   four machines without a board, killed three times, and on a cluster, in less than a minute; CI runs it
+//! SEED=7 ...                              other moments
+//! OUT=FOLDER ...                          keep the sweeps there; default: target/sweep
+//! ```
 
 #![allow(clippy::print_stdout, reason = "what was found is what it is run for")]
 

@@ -175,7 +175,8 @@ impl Pair<'_> {
         Steps: IntoIterator<Item = &'v Values> + Clone,
     {
         let mut found = self.compared(start, steps.clone())?;
-        if !found.verdict.suffices {
+        // Wider words are no nearer to infinity.
+        if !found.verdict.suffices && found.verdict.beyond == 0 {
             found.need(self.bits_needed(start, steps, wider));
         }
         Ok(found)
@@ -229,7 +230,8 @@ impl Pair<'_> {
         });
         let verdict = Verdict {
             bits: self.lowered.word,
-            suffices: culprit.is_none(),
+            suffices: culprit.is_none() && run.beyond.is_empty(),
+            beyond: run.beyond.len() as u64,
             error,
             rows: class.map_or(rows, |class| class.rows),
             flips: class.map(|class| class.flips),

@@ -20,7 +20,7 @@ use workbench::evaluation::Evaluation;
 use workbench::records::places::Place;
 use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
-use workbench::{Failure, Records, documents, images};
+use workbench::{Failure, Records, Rung, documents, images};
 
 /// What an evaluation gave.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +67,10 @@ pub enum Elements {
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
     let mut project = subject::project(global, Some(&options.program), &options.entry)?;
     project.calibrate.clone_from(&options.calibrate);
+    if options.calibrate.is_some() && options.engine == Rung::Golden {
+        let message = "--calibrate has no effect: golden computes in real numbers (--engine fixed, array or rtl)";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let inputs = records.one()?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);

@@ -60,8 +60,13 @@ fn operators() -> BTreeSet<String> {
     let mut found: BTreeSet<String> =
         Function::ALL.iter().flat_map(|f| f.in_onnx()).map(|&name| name.to_owned()).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/operators");
-    for file in fs::read_dir(folder).expect("a folder") {
-        let text = fs::read_to_string(file.expect("a file").path()).expect("a text");
+    let mut open = vec![folder];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).expect("a folder").map(|file| file.expect("a file").path()));
+            continue;
+        }
+        let text = fs::read_to_string(path).expect("a text");
         let words = text.split('"').skip(1).step_by(2);
         let is_name = |word: &&str| {
             word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_alphanumeric())

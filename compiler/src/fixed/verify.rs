@@ -126,7 +126,8 @@ fn moves(program: &Program) -> Result<(), String> {
         *finest = finest.zip(sources).map(|(a, b)| a.max(b));
     }
     for (tensor, finest) in program.tensors.iter().zip(finest) {
-        let own = matches!(tensor.role, Role::Temporary | Role::Output);
+        // What bounds a mask is as fine as the sum that it goes into.
+        let own = matches!(tensor.role, Role::Temporary | Role::Output) && !tensor.name.ends_with(super::NEAR);
         let moved = finest.filter(|&finest| own && finest > i32::MIN);
         ensure(moved.is_none_or(|finest| tensor.fraction <= finest), 11, || {
             format!("{} has {} bits after the point, and only copies of fewer", tensor.name, tensor.fraction)

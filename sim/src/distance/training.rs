@@ -51,6 +51,7 @@ impl Trainings<'_> {
         let verdict = Verdict {
             bits: lowered.word,
             suffices: worst.is_none(),
+            beyond: 0,
             error: loss.share(),
             rows: self.rows,
             flips: self.flips,

@@ -19,8 +19,11 @@ pub struct Verdict {
     /// Bits of a word.
     pub bits: u32,
     /// No result is further from golden than 1 % of its largest value, and no row has another class. Of a training: its loss is not, and its
-    /// score is no more than 0.01 lower.
+    /// score is no more than 0.01 lower. Golden has no infinite or NaN results.
     pub suffices: bool,
+    /// Results of which golden gives an element that no word holds: infinite, NaN, or 2^90 or more.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub beyond: u64,
     /// Largest error of a result as a share of its largest value. Of a training: error of its loss as a share of the largest loss.
     pub error: f64,
     /// Rows compared.
@@ -43,6 +46,11 @@ impl Verdict {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A share as per cent, with two digits that count.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
@@ -60,6 +68,7 @@ impl fmt::Display for Verdict {
         match self.suffices {
             true if self.error == 0.0 => write!(f, "{bits} bits suffice: results are golden's")?,
             true => write!(f, "{bits} bits suffice: results are within {error} of golden")?,
+            false if self.beyond > 0 => write!(f, "{bits} bits do not suffice: golden has results that no word holds")?,
             false => write!(f, "{bits} bits do not suffice: results are up to {error} from golden")?,
         }
         if let Some(flips) = self.flips {

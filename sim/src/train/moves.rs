@@ -90,7 +90,8 @@ pub fn stalls(golden: &ByEpoch, words: &ByEpoch, least: impl Fn(&str) -> Option<
         let of = |all: &AllMoves| all.get(name).copied().unwrap_or_default();
         let both = golden.iter().filter_map(|(epoch, moves)| {
             let (_, words) = words.iter().find(|(other, _)| other == epoch)?;
-            Some((*epoch, of(moves), of(words)))
+            // Engines that nobody watches, such as those of ranks, have no entry.
+            Some((*epoch, of(moves), *words.get(name)?))
         });
         let both: Vec<(usize, Moves, Moves)> = both.collect();
         let epochs = both.iter().map(|&(epoch, golden, words)| StalledEpoch {

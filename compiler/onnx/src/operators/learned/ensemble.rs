@@ -21,6 +21,9 @@ pub(super) fn table(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Va
     }
 }
 
+/// More would take gigabytes before anything is computed.
+const MOST_TARGETS: usize = 1 << 16;
+
 /// Which targets leaves speak for.
 fn spoken(trees: &[Tree], targets: usize) -> Translated<BTreeSet<usize>> {
     let all = trees.iter().flat_map(Tree::leaves).flatten().map(|&(target, _)| target);
@@ -56,6 +59,10 @@ pub(super) fn regressed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         (trees::of_lists(l, c, "target")?, c.text("aggregate_function", "SUM"), c.text("post_transform", "NONE"))
     };
     let targets = usize::try_from(c.int("n_targets", 1)).unwrap_or(0);
+    if targets > MOST_TARGETS {
+        let message = format!("{targets} targets, {MOST_TARGETS} at most");
+        return Err(Refusal::new(Code::Limit, message));
+    }
     spoken(&trees, targets)?;
     let combined = match aggregate.as_str() {
         "SUM" | "AVERAGE" => Combined::Sum,
