@@ -273,7 +273,10 @@ impl Training {
             if how.tries_wider && how.ranks.is_none() && !accuracy.verdict.suffices && self.is_short(updates) {
                 accuracy.need(narrowest(updates.word, |word| self.suffices_in(word, &outcome)));
             }
-            outcome.stalls = self.stalls(&outcome, updates);
+            // Nobody watches the weights of ranks.
+            if how.ranks.is_none() {
+                outcome.stalls = self.stalls(&outcome, updates);
+            }
             progress.warnings(&project.source, accuracy.lost_bits.as_slice());
             progress.warnings(&project.source, &stalls::stalled(&outcome.stalls, updates, accuracy.verdict.suffices));
             outcome.distance = Some(accuracy.distance);
