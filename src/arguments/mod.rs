@@ -47,6 +47,7 @@ pub struct Arguments {
 
 /// Options of every subcommand.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/
     #[arg(long, global = true, value_name = "FILE", help = config_help())]

@@ -117,7 +117,9 @@ fn calling(name: &str, functions: &[Vec<u8>]) -> Vec<u8> {
     let mut call = node("", name, &["x"], "y");
     put_bytes(&mut call, 7, b"f");
     let mut bytes = model(&[(1, call), (11, info("x", &[Ok(3)])), (12, info("y", &[]))]);
-    functions.iter().for_each(|function| put_bytes(&mut bytes, 25, function));
+    for function in functions {
+        put_bytes(&mut bytes, 25, function);
+    }
     bytes
 }
 
@@ -138,9 +140,10 @@ fn functions_end_or_are_refused() {
 
 #[test]
 fn a_name_is_one_value() {
+    type Fields = Vec<(u64, Vec<u8>)>;
     let weight = |value: u8| tensor("w", &[1], |b| put_bytes(b, 9, &[0, 0, 128, value]));
     let input = (11, info("x", &[Ok(1)]));
-    let twice: [(&str, Vec<(u64, Vec<u8>)>); 5] = [
+    let twice: [(&str, Fields); 5] = [
         ("initialiser `w`", vec![(5, weight(63)), (5, weight(64)), (1, node("", "Add", &["x", "w"], "y"))]),
         ("result `y`", vec![(1, node("", "Neg", &["x"], "y")), (1, node("", "Abs", &["x"], "y"))]),
         ("result `x`", vec![(1, node("", "Neg", &["x"], "x")), (1, node("", "Abs", &["x"], "y"))]),

@@ -115,7 +115,9 @@ impl Masked {
     fn bound(&self, program: &mut Program, ranges: &mut Ranges) {
         let Masked { mask, sum, ref exponents, least, ranges: [of_sum, of_exponent] } = *self;
         ranges.tensors[sum.0] = Some(of_sum);
-        exponents.iter().for_each(|exponent| ranges.tensors[exponent.0] = Some(of_exponent));
+        for exponent in exponents {
+            ranges.tensors[exponent.0] = Some(of_exponent);
+        }
         let original = program.tensors[mask.0].clone();
         let high = ranges.tensors[mask.0].map_or(0.0, |(_, high)| high.max(least));
         let mut name = original.name.clone() + NEAR;

@@ -167,7 +167,9 @@ impl Encoding {
         let integers: Vec<usize> = (0..).zip(self.integers(signature)).filter_map(|(n, is)| is.then_some(n)).collect();
         if missing != Missing::Refuse {
             let mut found = replacements(&rows.features, training, missing);
-            integers.iter().for_each(|&feature| found[feature] = libm::rint(found[feature]));
+            for &feature in &integers {
+                found[feature] = libm::rint(found[feature]);
+            }
             self.replacements = Some(found);
         }
         self.fill(rows);

@@ -114,7 +114,7 @@ fn statement(case: &Case, number: usize) -> String {
 /// The program as text; of ONNX, its operators.
 pub(crate) fn text(case: &Case) -> String {
     // In every second program the extent is a definition of the preprocessor.
-    let defined = case.source != Source::Onnx && case.word % 2 == 0;
+    let defined = case.source != Source::Onnx && case.word.is_multiple_of(2);
     let n = if defined { "$n".to_owned() } else { case.extent.to_string() };
     let definition =
         if defined { format!("$half = {}\n$n = !calc($half 1 + {} +)\n", case.extent - 2, 1) } else { String::new() };
