@@ -81,7 +81,11 @@ fn read(draft: &mut Draft, nest: &Nest, mut tensor: TensorId, mut index: Vec<Exp
 fn stays_inside(index: &Expr, nest: &Nest, extent: i64) -> bool {
     affine(index).is_some_and(|form| {
         let (low, high) = form.range(&nest.iterators);
-        !nest.guards.is_empty() || low >= 0 && high < extent
+        let holds = |guard: &Guard| {
+            let (value, bound) = bounded(guard);
+            *value == form && bound <= extent
+        };
+        low >= 0 && high < extent || nest.guards.iter().any(holds)
     })
 }
 
