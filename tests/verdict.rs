@@ -81,7 +81,7 @@ fn updates_that_round_to_nothing_are_counted() {
     assert!(!wide.stderr.contains("W-STALL") && !wide.stderr.contains("W-ACCURACY"), "{}", wide.stderr);
 }
 
-/// The same records in four forms make the same words; few are told, and what does not fit them.
+/// The same records in four file formats give the same words. A small set warns, and so do values that it does not cover.
 #[test]
 fn binary_points_come_from_a_calibration() {
     let folder = tempfile::tempdir().unwrap();

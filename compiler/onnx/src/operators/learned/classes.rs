@@ -1,10 +1,11 @@
 //! Labels and probabilities of classes, from their scores.
 
-use crate::build::{Translated, Val};
+use crate::build::{Refusal, Translated, Val};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
 use crate::expression::{Ex, call, fixed, num, select};
 use crate::graph::Lowering;
+use arch::Code;
 use compiler::tensor::{Aggregate, Function};
 
 /// The classes of a node.
@@ -22,6 +23,15 @@ impl Classes {
             return Classes { labels: numbers };
         }
         Classes { labels: texts.iter().map(|text| l.number_of_text(text) as i64).collect() }
+    }
+
+    /// The same, where there has to be one at least.
+    pub(super) fn named(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Classes> {
+        let classes = Classes::of(l, c);
+        if classes.labels.is_empty() {
+            return Err(Refusal::new(Code::Data, "it has no classes").help("export the model again"));
+        }
+        Ok(classes)
     }
 
     /// The label of the class with the largest score, the first of equals; scores are `[rows][classes]`.

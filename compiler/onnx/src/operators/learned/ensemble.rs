@@ -88,11 +88,8 @@ pub(super) fn regressed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
 /// Labels and probabilities.
 pub(super) fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let x = table(l, c)?;
-    let classes = Classes::of(l, c);
+    let classes = Classes::named(l, c)?;
     let count = classes.labels.len();
-    if count == 0 {
-        return Err(Refusal::new(Code::Data, "it has no classes").help("export the model again"));
-    }
     let trees = trees::of_lists(l, c, "class")?;
     let base = numbers(l, c, "base_values")?;
     let post = c.text("post_transform", "NONE");

@@ -111,11 +111,8 @@ pub(super) fn regressed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
 /// Labels, and scores of pairs of classes or probabilities of classes.
 pub(super) fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let x = table(l, c)?;
-    let classes = Classes::of(l, c);
+    let classes = Classes::named(l, c)?;
     let count = classes.labels.len();
-    if count == 0 {
-        return Err(Refusal::new(Code::Data, "it has no classes").help("export the model again"));
-    }
     let (coefficients, rho) = (numbers(c, "coefficients"), numbers(c, "rho"));
     let per_class: Vec<usize> =
         c.ints("vectors_per_class").unwrap_or_default().iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
