@@ -16,17 +16,9 @@
 //! | [`mod@choice`] | settings as sum types, from which tables, schemas and messages follow |
 //! | [`means`] | what of these makes programs faster, each with a switch |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
+//! | [`laws`] | broken laws, as the verifiers of the stages report them |
 //! | [`ir`] | passes by name, each on a text of its stage |
 //! | [`text`] | what the text forms of all stages share |
-
-/// Return the words for a broken law from a function that looks at laws.
-macro_rules! law {
-    ($number:literal, $holds:expr, $($words:tt)*) => {
-        if !$holds {
-            return Err(format!("law {}: {}", $number, format_args!($($words)*)));
-        }
-    };
-}
 
 pub mod canonical;
 pub mod choice;
@@ -37,6 +29,7 @@ pub mod image;
 pub mod ir;
 pub mod jobs;
 pub mod language;
+pub mod laws;
 pub mod means;
 pub mod placed;
 pub mod ranges;

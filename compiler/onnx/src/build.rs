@@ -341,7 +341,7 @@ impl Builder {
         // An operator need not compare every extent of its operands with those of others.
         let nest = &self.program.nests[self.program.nests.len() - 1];
         compiler::tensor::accesses(&self.program, nest)
-            .or_else(|why| misfit(format!("the shapes of its operands do not fit together ({why})")))
+            .or_else(|fault| misfit(format!("the shapes of its operands do not fit together ({})", fault.why)))
     }
 
     /// Let a value be computed in one place, so that it equals itself wherever it is compared.

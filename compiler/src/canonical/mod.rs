@@ -54,6 +54,7 @@ pub mod update;
 pub(crate) use flow::fresh_name;
 pub use passes::{PASSES, Pass};
 
+use crate::laws;
 use crate::means::Without;
 use crate::tensor::{self, Program};
 use arch::Diagnostic;
@@ -159,7 +160,7 @@ fn run(
     for pass in PASSES.iter().filter(|pass| pass.means.is_none_or(|means| without.uses(means))) {
         program = pass.run(&program, options)?;
         if cfg!(debug_assertions) {
-            tensor::laws(&program).unwrap_or_else(|broken| panic!("after {}: {broken}\n{program}", pass.name));
+            laws::stop_at(tensor::laws(&program), || format!("after {}:\n{program}", pass.name));
         }
         watch(pass, &program);
     }

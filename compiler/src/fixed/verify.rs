@@ -12,7 +12,8 @@
 //! | 10 whole numbers have no negative fraction | by the largest value that a whole number has, from operation to operation |
 //! | 11 copies and extremes do not move the point | by tensor: all that is written to it |
 
-use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound};
+use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
+use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, stop_at};
 use crate::tensor::{Affine, TensorId};
 use arch::division::{Rounding, most_places};
 use arch::isa::Combine;
@@ -23,42 +24,52 @@ use arch::number::{word_max, word_min};
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program) {
-    if let Err(broken) = laws(program) {
-        panic!("fixed-point IR is broken: {broken}\n{program}");
-    }
+    stop_at(laws(program), || program.to_string());
 }
 
-/// The first law that is broken, in words.
+/// The laws that are broken.
 ///
 /// # Errors
-/// If there is one.
-pub fn laws(program: &Program) -> Result<(), String> {
+/// If there are any.
+pub fn laws(program: &Program) -> Laws {
     let mut written: Vec<bool> =
         program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::State | Role::Parameter(_))).collect();
-    ensure((2..=32).contains(&program.word), 1, || format!("words of {} bits", program.word))?;
-    for tensor in &program.tensors {
-        if let Role::Parameter(words) = &tensor.role {
-            let elements: usize = tensor.shape.iter().map(|&n| n as usize).product();
-            ensure(words.len() == elements, 1, || format!("parameter {} has {} words", tensor.name, words.len()))?;
-            let fit = words.iter().all(|&w| fits(program, w));
-            ensure(fit, 1, || format!("a word of {} does not fit the width", tensor.name))?;
-        }
+    let mut report = Report::new(Stage::Fixed);
+    report.of_program(ensure((2..=32).contains(&program.word), 1, || format!("words of {} bits", program.word)));
+    for (number, tensor) in program.tensors.iter().enumerate() {
+        report.of(Entity::Tensor(number), || tensor.name.clone(), verify_parameter(program, tensor));
     }
-    for operation in &program.operations {
-        let Some(out) = program.tensors.get(operation.out.0) else {
-            return Err(format!("law 1: there is no tensor {}", operation.out));
-        };
-        check(program, operation, &written).map_err(|broken| format!("{broken}, in the operation of {}", out.name))?;
+    for (number, operation) in program.operations.iter().enumerate() {
+        if operation.out.0 >= program.tensors.len() {
+            let missing = Err(Fault { law: 1, why: format!("there is no tensor {}", operation.out) });
+            report.of(Entity::Operation(number), String::new, missing);
+            return report.laws();
+        }
+        report.of(Entity::Operation(number), || program.line(operation), check(program, operation, &written));
         written[operation.out.0] = true;
     }
-    whole_numbers(program)?;
-    moves(program)?;
-    let unknown = program.names.iter().find(|(_, tensor)| tensor.0 >= program.tensors.len());
-    unknown.map_or(Ok(()), |(name, tensor)| Err(format!("law 1: {name} is {tensor}, which is no tensor")))
+    for (name, tensor) in &program.names {
+        let known = tensor.0 < program.tensors.len();
+        report.of_program(ensure(known, 1, || format!("{name} is {tensor}, which is no tensor")));
+    }
+    // The laws of formats build on those of accesses.
+    if report.is_clean() {
+        report.of_program(whole_numbers(program));
+        report.of_program(moves(program));
+    }
+    report.laws()
+}
+
+/// Law 1 of a tensor's own words.
+fn verify_parameter(program: &Program, tensor: &Tensor) -> Check {
+    let Role::Parameter(words) = &tensor.role else { return Ok(()) };
+    let elements: usize = tensor.shape.iter().map(|&n| n as usize).product();
+    ensure(words.len() == elements, 1, || format!("it has {} words of {elements}", words.len()))?;
+    ensure(words.iter().all(|&w| fits(program, w)), 1, || "a word does not fit the width".into())
 }
 
 /// Law 10.
-fn whole_numbers(program: &Program) -> Result<(), String> {
+fn whole_numbers(program: &Program) -> Check {
     let most = word_max(program.word) as f64;
     // The largest size of the whole numbers of a tensor; nothing where they are not known to be whole.
     let mut sizes: Vec<Option<f64>> =
@@ -104,7 +115,7 @@ fn parameter_size(fraction: i32, role: &Role) -> Option<f64> {
 }
 
 /// Law 11.
-fn moves(program: &Program) -> Result<(), String> {
+fn moves(program: &Program) -> Check {
     let mut finest: Vec<Option<i32>> = vec![Some(i32::MIN); program.tensors.len()];
     for operation in &program.operations {
         let fraction = |operand: &Operand| match operand {
@@ -136,11 +147,7 @@ fn moves(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-fn ensure(holds: bool, law: u32, broken: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(format!("law {law}: {}", broken())) }
-}
-
-fn check(program: &Program, operation: &Operation, written: &[bool]) -> Result<(), String> {
+fn check(program: &Program, operation: &Operation, written: &[bool]) -> Check {
     ensure(operation.free <= operation.iterators.len(), 1, || "more free iterators than iterators".into())?;
     ensure(operation.iterators.iter().all(|i| i.extent() > 0), 1, || "an iterator without values".into())?;
     let read_only = matches!(program.tensors[operation.out.0].role, Role::Input | Role::Parameter(_));
@@ -186,14 +193,10 @@ fn operands(kind: &Kind) -> Vec<(&Operand, bool)> {
     }
 }
 
-fn inside(
-    program: &Program,
-    operation: &Operation,
-    tensor: TensorId,
-    index: &[Affine],
-    free_only: bool,
-) -> Result<(), String> {
-    let Some(tensor) = program.tensors.get(tensor.0) else { return Err(format!("law 1: there is no tensor {tensor}")) };
+fn inside(program: &Program, operation: &Operation, tensor: TensorId, index: &[Affine], free_only: bool) -> Check {
+    let Some(tensor) = program.tensors.get(tensor.0) else {
+        return Err(Fault { law: 1, why: format!("there is no tensor {tensor}") });
+    };
     ensure(index.len() == tensor.shape.len(), 1, || format!("{} with {} subscripts", tensor.name, index.len()))?;
     let limit = if free_only { operation.free } else { operation.iterators.len() };
     for (form, &extent) in index.iter().zip(&tensor.shape) {
@@ -220,7 +223,7 @@ fn rounds_down(start: Option<&Operand>, product: Option<&(Operand, Operand)>) ->
 }
 
 /// Laws 2, 3, 6 and 7.
-fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
+fn formats(program: &Program, operation: &Operation) -> Check {
     let out = &program.tensors[operation.out.0];
     let fraction = |operand: &Operand| match operand {
         Operand::Read { tensor, .. } => program.tensors[tensor.0].fraction,
@@ -273,7 +276,7 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
         }
         Kind::Function { table, input } => {
             let Some(table) = program.tables.get(*table) else {
-                return Err(format!("law 1: there is no table {table}"));
+                return Err(Fault { law: 1, why: format!("there is no table {table}") });
             };
             ensure(!reduces, 1, || "a function reduces something".into())?;
             let right = (fraction(input), out.fraction, program.word)
@@ -286,6 +289,7 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::{Combine, Kind, Program, laws, verify};
+    use crate::laws::{Entity, Stage, first};
 
     type Change = fn(&mut Kind);
 
@@ -332,14 +336,10 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             (8, "h = round(x[i]) >> 3  for i in 0..4"),
             (9, "h = round(w[0] << 40 + x[0] * x[0] * 2^-25) >> 42"),
         ] {
-            let broken = of(line).expect_err(line);
-            assert!(broken.starts_with(&format!("law {law}:")), "{line}: {broken}");
+            assert_eq!(first(of(line)).0, law, "{line}");
         }
         let far = format!("{START}input y[2]: q-50\nh = round(y[0] << 70) >> 9\n");
-        assert_eq!(
-            laws(&far.parse().expect("a good text")),
-            Err("law 2: a shift by more than 63, in the operation of h".into())
-        );
+        assert_eq!(first(laws(&far.parse().expect("a good text"))), (2, "a shift by more than 63".into()));
         // The widest sum of two products of 16 bits is 2^31 exactly: one bit more than 32.
         let wide = |accumulator: u32, bound: &str| {
             let text =
@@ -347,14 +347,14 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             laws(&text.replace('A', &accumulator.to_string()).replace('B', bound).parse().expect("a good text"))
         };
         assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
-        assert!(wide(32, "").expect_err("too narrow").starts_with("law 9: a sum of 33 bits in an accumulator of 32"));
+        assert_eq!(first(wide(32, "")), (9, "a sum of 33 bits in an accumulator of 32".into()));
         let more = |lines: &str| laws(&format!("{START}{lines}\n").parse().expect("a good text"));
         let coarse = "temporary k: q-1\nk = round(p[0]) >> 1\n";
-        assert!(more(coarse).expect_err("a negative fraction").starts_with("law 10: the whole numbers of k"));
+        assert_eq!(first(more(coarse)).0, 10);
         let finer = "temporary k: q15\nk = round(x[0] << 1)\n";
-        assert!(more(finer).expect_err("a copy with more bits").starts_with("law 11: k has 15"));
+        assert_eq!(first(more(finer)).0, 11);
         let largest = "temporary k: q15\nk = round(max x[i] * 2:q1)  over i in 0..3\n";
-        assert!(more(largest).expect_err("a maximum with more bits").starts_with("law 11: k has 15"), "{largest}");
+        assert_eq!(first(more(largest)).0, 11);
         // What the text form cannot say: settings of a product or a start that is not there.
         let with = |line: &str, change: Change| {
             let mut program: Program = format!("{START}{line}\n").parse().expect("a good text");
@@ -385,8 +385,8 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             }),
         ];
         for (line, change) in changes {
-            let broken = with(line, change).expect_err(line);
-            assert!(broken.starts_with("law 2: what is absent"), "{broken}");
+            let (law, why) = first(with(line, change));
+            assert!(law == 2 && why.starts_with("what is absent"), "law {law}: {why}");
         }
         // Nothing at all is 0, however it is shifted.
         assert_eq!(
@@ -396,12 +396,30 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             Ok(())
         );
         let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
-        assert_eq!(laws(&parameter), Err("law 1: parameter q has 1 words".into()));
+        assert_eq!(first(laws(&parameter)), (1, "it has 1 words of 2".into()));
     }
 
     #[test]
-    #[should_panic(expected = "fixed-point IR is broken: law 5")]
+    #[should_panic(expected = "law 5 of fixed-point IR")]
     fn a_bug_stops_the_compiler() {
         verify(&format!("{START}x[0] = round(x[0])\n").parse().expect("a good text"));
+    }
+
+    /// Each operation that breaks a law is named, with its line.
+    #[test]
+    fn all_broken_laws_are_told() {
+        let text =
+            format!("{START}h = round(w[0] << 1) >> 1\nx[0] = round(x[0])\nh = round(x[i]) >> 3  for i in 0..4\n");
+        let broken = laws(&text.parse().expect("a good text")).expect_err("three laws");
+        let told: Vec<_> = broken.iter().map(|one| (one.stage, one.law, one.entity, one.text.as_str())).collect();
+        let operation = Entity::Operation;
+        assert_eq!(
+            told,
+            [
+                (Stage::Fixed, 2, operation(0), "h = round(w[0] << 1) >> 1"),
+                (Stage::Fixed, 5, operation(1), "x[0] = round(x[0])"),
+                (Stage::Fixed, 8, operation(2), "h = round(x[i]) >> 3  for i in 0..4"),
+            ]
+        );
     }
 }

@@ -9,6 +9,7 @@
 
 mod gradients;
 
+use crate::laws::{Check, Fault, law};
 use arch::image::Image;
 use arch::isa::{
     Address, AluInstruction, Factor, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
@@ -23,13 +24,13 @@ use std::iter::Peekable;
 
 /// The first law that is found broken.
 #[derive(Debug, Default)]
-struct Broken(OnceCell<String>);
+struct Broken(OnceCell<Fault>);
 
 impl Broken {
     /// Note that a law is broken, unless it holds.
     fn unless(&self, holds: bool, law: u32, words: impl FnOnce() -> String) {
         if !holds {
-            self.0.get_or_init(|| format!("law {law}: {}", words()));
+            self.0.get_or_init(|| Fault { law, why: words() });
         }
     }
 }
@@ -421,7 +422,7 @@ impl Streams {
     }
 
     /// Whether all is issued in a tile that ends in this cycle but what counts in the last one only; else what is not.
-    fn all_but_late(&self, length: u64) -> Result<(), String> {
+    fn all_but_late(&self, length: u64) -> Check {
         let of_alu = self.alu.iter().filter(|(_, _, i)| i.tiles != Tiles::Last);
         let of_alu = of_alu.map(|(first, number, i)| (*first, *number, i.interval, beats(&i.counts)));
         let scalar =
@@ -512,7 +513,7 @@ fn loaded(image: &Image) -> BTreeSet<Word> {
 }
 
 /// Replay two steps of an image whose parts are as laws 1 and 2 say. `Err`: the first law that is broken.
-pub(super) fn replay(image: &Image) -> Result<(), String> {
+pub(super) fn replay(image: &Image) -> Check {
     let (streams, length) = (Streams::of(image), u64::from(image.step_length));
     let idle = streams.idle;
     law!(9, idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");

@@ -7,6 +7,7 @@
 
 use super::refuse;
 use super::replay::replay;
+use crate::laws::{Check, Fault, Laws, Report, Stage, law, stop_at};
 use arch::image::{Annotated, Feed, Image};
 use arch::isa::{AluInstruction, LEVELS, RootFunction};
 use std::ops::Range;
@@ -19,29 +20,39 @@ const MOST: u64 = 1 << 28;
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(image: &Image) {
-    if let Err(broken) = laws(image) {
-        panic!("the image is broken: {broken}");
-    }
+    stop_at(laws(image), String::new);
 }
 
-/// The first law that is broken, in words.
+/// The laws that are broken.
 ///
 /// # Errors
-/// If there is one.
-pub fn laws(image: &Image) -> Result<(), String> {
-    let refused = |refusal: refuse::Refusal| format!("law 1: {}", refusal.diagnostic().message);
-    refuse::check_programs(image).and_then(|()| refuse::check_shifts(image)).map_err(refused)?;
-    verify_instructions(image)?;
-    verify_tables(image)?;
-    verify_tensors(image)?;
-    verify_routines(image)?;
+/// If there are any.
+pub fn laws(image: &Image) -> Laws {
+    let refused = |refusal: refuse::Refusal| Fault { law: 1, why: refusal.diagnostic().message.clone() };
+    let mut report = Report::new(Stage::Image);
+    let programs = refuse::check_programs(image).and_then(|()| refuse::check_shifts(image));
+    report.of_program(programs.map_err(refused));
+    report.of_program(verify_instructions(image));
+    report.of_program(verify_tables(image));
+    report.of_program(verify_tensors(image));
+    report.of_program(verify_routines(image));
+    report.of_program(verify_order(image));
+    // A replay does what the parts say.
+    if report.is_clean() {
+        report.of_program(replay(image));
+    }
+    report.laws()
+}
+
+/// Law 2: the scalar unit's instructions among those of the PEs.
+fn verify_order(image: &Image) -> Check {
     law!(2, image.follows.len() == image.scalar.len(), "each scalar instruction has a place in the program");
     law!(2, image.follows.is_sorted(), "each stream is in the order of the program");
-    replay(image)
+    Ok(())
 }
 
 /// Law 1: what the fields of an instruction could say, and the grid does not do.
-fn verify_instructions(image: &Image) -> Result<(), String> {
+fn verify_instructions(image: &Image) -> Check {
     let of_unit = image.scalar.iter().map(|scalar| (&scalar.alu, &scalar.what));
     for (alu, what) in image.alu.iter().map(|alu| (&alu.instruction, &alu.what)).chain(of_unit) {
         law!(1, usize::from(alu.reduce) <= LEVELS, "{what}: it has no {} loops", alu.reduce);
@@ -61,7 +72,7 @@ fn verify_instructions(image: &Image) -> Result<(), String> {
 }
 
 /// Laws 1 and 2: tables lie in their memory, and those that are used are there.
-fn verify_tables(image: &Image) -> Result<(), String> {
+fn verify_tables(image: &Image) -> Check {
     for table in &image.tables {
         let end = table.usage.base as usize + table.entries.len();
         let fits = end <= image.machine.table_entries() as usize;
@@ -75,7 +86,7 @@ fn verify_tables(image: &Image) -> Result<(), String> {
 }
 
 /// Law 2: the streams carry tensors that are there.
-fn verify_tensors(image: &Image) -> Result<(), String> {
+fn verify_tensors(image: &Image) -> Check {
     for tensor in &image.tensors {
         let elements = tensor.shape.iter().try_fold(1u64, |elements, &extent| elements.checked_mul(u64::from(extent)));
         let elements = elements.filter(|&elements| elements <= MOST);
@@ -87,7 +98,7 @@ fn verify_tensors(image: &Image) -> Result<(), String> {
 }
 
 /// Law 2: routines, and what their instructions carry.
-fn verify_routines(image: &Image) -> Result<(), String> {
+fn verify_routines(image: &Image) -> Check {
     let entries = &image.entries;
     let alu = [("step", entries.step_alu), ("emit step", entries.emit_step), ("emit model", entries.emit_model)];
     let [step, emit_step, emit_model] = routines("alu", &image.alu, |alu| alu.end, alu)?;
@@ -116,14 +127,16 @@ fn routines<I, const COUNT: usize>(
     program: &[Annotated<I>],
     is_end: impl Fn(&I) -> bool,
     entries: [(&str, Option<u32>); COUNT],
-) -> Result<[Range<usize>; COUNT], String> {
+) -> Result<[Range<usize>; COUNT], Fault> {
     let mut at = 0;
     let mut ranges = [const { 0..0 }; COUNT];
     for ((name, entry), range) in entries.into_iter().zip(&mut ranges) {
         let Some(entry) = entry else { continue };
         law!(2, entry as usize == at, "{name} of the {stream} stream begins at %{entry}, and should at %{at}");
         let length = program[at..].iter().position(|at| is_end(&at.instruction));
-        let Some(length) = length else { return Err(format!("law 2: {name} of the {stream} stream has no end")) };
+        let Some(length) = length else {
+            return Err(Fault { law: 2, why: format!("{name} of the {stream} stream has no end") });
+        };
         *range = at..at + length + 1;
         at = range.end;
     }
@@ -132,7 +145,7 @@ fn routines<I, const COUNT: usize>(
 }
 
 /// What the instructions of a routine carry, each with so many transfers for each of its beats.
-fn feeds(image: &Image, name: &str, feeds: &[Feed], loops: &[([u32; LEVELS], u32)], tiles: u32) -> Result<(), String> {
+fn feeds(image: &Image, name: &str, feeds: &[Feed], loops: &[([u32; LEVELS], u32)], tiles: u32) -> Check {
     let (given, needed) = (feeds.len(), loops.len() * tiles as usize);
     law!(2, given == needed, "`{name}` says {given} times what is carried, and should {needed} times");
     for (feed, (counts, transfers)) in feeds.iter().zip(loops.iter().cycle()) {

@@ -4,6 +4,7 @@ use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source, Walk};
 use super::lanes::Lanes;
 use super::{Program, Storage};
 use crate::fixed::Role;
+use crate::laws::{Check, Entity, Laws, Report, Stage, law, stop_at};
 use crate::placed::Axis;
 use arch::isa::RootFunction;
 use arch::machine::Machine;
@@ -14,36 +15,46 @@ use std::collections::BTreeSet;
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program, machine: &Machine) {
-    if let Err(broken) = laws(program, machine) {
-        panic!("the list of jobs is broken: {broken}\n{program}");
-    }
+    stop_at(laws(program, machine), || program.to_string());
 }
 
-/// The first law that is broken, in words.
+/// The laws that are broken.
 ///
 /// # Errors
-/// If there is one.
-pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
-    for storage in &program.storages {
-        let streamed = !matches!(storage.role, Role::Temporary);
-        law!(8, streamed == storage.piece.is_some(), "{}: what is streamed is a piece of something", storage.name);
+/// If there are any.
+pub fn laws(program: &Program, machine: &Machine) -> Laws {
+    let mut report = Report::new(Stage::Jobs);
+    for (number, storage) in program.storages.iter().enumerate() {
+        report.of(Entity::Storage(number), || storage.name.clone(), verify_storage(storage));
     }
     for (number, job) in program.jobs.iter().enumerate() {
-        let at = format!("job {number} ({})", job.what);
-        verify_shape(program, job, &at)?;
-        verify_walk(job, machine, &at)?;
-        verify_lanes(&job.lanes, job, machine, &at)?;
-        verify_roles(program, job, &at)?;
-        if let Sink::Tree { function, lanes, .. } = &job.sink {
-            verify_lanes(lanes, job, machine, &at)?;
-            if let Some(RootFunction::Table(usage)) = function {
-                let known = program.tables.iter().any(|table| table.usage == *usage);
-                law!(7, known, "{at}: the root applies a table that the program does not have");
-            }
+        report.of(Entity::Job(number), || job.what.clone(), verify_job(program, job, machine));
+    }
+    report.of_program(verify_unit(program));
+    report.of_program(verify_parked(program));
+    report.laws()
+}
+
+/// Law 8: pieces.
+fn verify_storage(storage: &Storage) -> Check {
+    let streamed = !matches!(storage.role, Role::Temporary);
+    law!(8, streamed == storage.piece.is_some(), "a storage is streamed, or a piece of nothing");
+    Ok(())
+}
+
+/// Laws 1, 4, 6 and 7 of one job.
+fn verify_job(program: &Program, job: &Job, machine: &Machine) -> Check {
+    verify_shape(program, job)?;
+    verify_walk(job, machine)?;
+    verify_lanes(&job.lanes, job, machine)?;
+    verify_roles(program, job)?;
+    if let Sink::Tree { function, lanes, .. } = &job.sink {
+        verify_lanes(lanes, job, machine)?;
+        if let Some(RootFunction::Table(usage)) = function {
+            let known = program.tables.iter().any(|table| table.usage == *usage);
+            law!(7, known, "the root applies a table that the program does not have");
         }
     }
-    verify_unit(program)?;
-    verify_parked(program)?;
     Ok(())
 }
 
@@ -56,74 +67,70 @@ pub(crate) fn reach(access: &Access, loops: &[u32]) -> (i64, i64) {
 }
 
 /// Laws 1 to 3.
-fn verify_shape(program: &Program, job: &Job, at: &str) -> Result<(), String> {
-    law!(1, job.loops.iter().all(|&count| count > 0), "{at}: a loop that runs never");
-    law!(1, job.reduce <= job.loops.len() && job.interval > 0, "{at}: loops that are summed over");
+fn verify_shape(program: &Program, job: &Job) -> Check {
+    law!(1, job.loops.iter().all(|&count| count > 0), "a loop that runs never");
+    law!(1, job.reduce <= job.loops.len() && job.interval > 0, "loops that are summed over");
     // Rounds over the columns have not been made yet: offsets do not reach beyond what they will.
     let walks = matches!(job.sink, Sink::Tree { walk: Some(_), .. });
     for access in job.reads().chain(job.write()).chain(job.parked()) {
-        law!(1, access.strides.len() == job.loops.len(), "{at}: a stride for each loop");
+        law!(1, access.strides.len() == job.loops.len(), "a stride for each loop");
     }
     for access in job.reads().chain(job.write()) {
         let storage = &program.storages[access.storage.0];
         let (low, high) = reach(access, &job.loops);
         let inside = low >= 0 && (walks || high < i64::from(storage.words));
-        law!(1, inside, "{at}: words {low} to {high} of {}, which has {}", storage.name, storage.words);
+        law!(1, inside, "words {low} to {high} of {}, which has {}", storage.name, storage.words);
     }
     for access in job.write().into_iter().chain(job.parked()) {
         let summed = &access.strides[job.loops.len() - job.reduce..];
-        law!(1, summed.iter().all(|&stride| stride == 0), "{at}: a result moves inside its sum");
+        law!(1, summed.iter().all(|&stride| stride == 0), "a result moves inside its sum");
     }
-    law!(1, job.a.is_some() || job.b == Source::Word(0), "{at}: half a product");
+    law!(1, job.a.is_some() || job.b == Source::Word(0), "half a product");
     Ok(())
 }
 
 /// Law 1 for what walks to another axis.
-fn verify_walk(job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
+fn verify_walk(job: &Job, machine: &Machine) -> Check {
     let Sink::Tree { walk: Some(walk), .. } = &job.sink else { return Ok(()) };
     match *walk {
         Walk::Along { level, axis, .. } => {
-            law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
-            law!(1, axis != Axis::Local, "{at}: a walk along no lanes");
+            law!(1, level < job.loops.len(), "a walk of a loop that is not there");
+            law!(1, axis != Axis::Local, "a walk along no lanes");
         }
         Walk::Inside { level, axis, low, high, .. } => {
-            law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
+            law!(1, level < job.loops.len(), "a walk of a loop that is not there");
             let lanes = axis.lanes(machine);
             let waves = high.saturating_sub(1) / lanes + 1;
-            law!(
-                1,
-                low < high && job.loops[level] == waves - low / lanes,
-                "{at}: a walk of other words than there are"
-            );
+            law!(1, low < high && job.loops[level] == waves - low / lanes, "a walk of other words than there are");
         }
         Walk::ToRows { waves, columns, words, .. } => {
-            law!(1, waves.max(columns) < job.loops.len(), "{at}: a walk of a loop that is not there");
+            law!(1, waves.max(columns) < job.loops.len(), "a walk of a loop that is not there");
             let full = u64::from(job.loops[waves] - 1) * u64::from(machine.pes_per_pu());
-            law!(1, full < u64::from(words), "{at}: a walk of more words than there are");
+            law!(1, full < u64::from(words), "a walk of more words than there are");
         }
     }
     Ok(())
 }
 
 /// Law 4.
-fn verify_lanes(lanes: &Lanes, job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
+fn verify_lanes(lanes: &Lanes, job: &Job, machine: &Machine) -> Check {
     let mut axes = Vec::new();
     for bound in &lanes.bounds {
-        law!(4, matches!(bound.axis, Axis::Row | Axis::Column | Axis::Grid), "{at}: a bound on {}", bound.axis);
-        law!(4, !axes.contains(&bound.axis), "{at}: two bounds on {}", bound.axis);
-        law!(4, bound.level.is_none_or(|level| level < job.loops.len()), "{at}: a bound of a loop that is not there");
+        law!(4, matches!(bound.axis, Axis::Row | Axis::Column | Axis::Grid), "a bound on {}", bound.axis);
+        law!(4, !axes.contains(&bound.axis), "two bounds on {}", bound.axis);
+        law!(4, bound.level.is_none_or(|level| level < job.loops.len()), "a bound of a loop that is not there");
         axes.push(bound.axis);
     }
-    law!(4, !axes.contains(&Axis::Grid) || axes.len() == 1, "{at}: bounds on the whole grid and on a part of it");
+    law!(4, !axes.contains(&Axis::Grid) || axes.len() == 1, "bounds on the whole grid and on a part of it");
     for (level, lanes) in [(lanes.pick_row, machine.pus()), (lanes.pick_column, machine.pes_per_pu())] {
         let counts = level.is_none_or(|level| job.loops.get(level).is_some_and(|&count| count <= lanes));
-        law!(4, counts, "{at}: a pick of a lane that is not there");
+        law!(4, counts, "a pick of a lane that is not there");
     }
     Ok(())
 }
 
 /// Law 6.
-fn verify_roles(program: &Program, job: &Job, at: &str) -> Result<(), String> {
+fn verify_roles(program: &Program, job: &Job) -> Check {
     let Some(write) = job.write() else { return Ok(()) };
     let storage = &program.storages[write.storage.0];
     let bus = matches!(job.sink, Sink::Tree { .. }) || job.on == Datapath::Scalar;
@@ -132,13 +139,13 @@ fn verify_roles(program: &Program, job: &Job, at: &str) -> Result<(), String> {
         Role::State => !bus && job.copies == Copies::ENGINES,
         Role::Temporary | Role::Output => true,
     };
-    law!(6, may, "{at}: {} cannot be written so", storage.name);
-    law!(6, job.copies.engines || job.copies.scalar, "{at}: nobody takes the result");
+    law!(6, may, "{} cannot be written so", storage.name);
+    law!(6, job.copies.engines || job.copies.scalar, "nobody takes the result");
     Ok(())
 }
 
 /// Law 5.
-fn verify_unit(program: &Program) -> Result<(), String> {
+fn verify_unit(program: &Program) -> Check {
     let kept = |storage: &Storage| matches!(storage.role, Role::State | Role::Parameter(_));
     let writers = |storage: usize| {
         let writes = move |job: &&Job| job.write().is_some_and(|write| write.storage.0 == storage);
@@ -164,7 +171,7 @@ fn verify_unit(program: &Program) -> Result<(), String> {
 }
 
 /// Law 8.
-fn verify_parked(program: &Program) -> Result<(), String> {
+fn verify_parked(program: &Program) -> Check {
     let mut taken: BTreeSet<i64> = BTreeSet::new();
     for job in &program.jobs {
         law!(8, job.counts == Counts::Every || program.tile.is_some(), "{}: there are no tiles", job.what);
@@ -187,6 +194,7 @@ fn words(access: &Access, loops: &[u32]) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::laws::first;
     use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
@@ -272,17 +280,16 @@ job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  w
             (1, WALKS, "column 1..10", "column 4..10"),
             (1, WALKS, "column 1..10", "column 10..10"),
         ] {
-            let broken = laws(&changed(text, from, to), &machine()).expect_err(to);
-            assert!(broken.starts_with(&format!("law {law}:")), "{to}: {broken}");
+            assert_eq!(first(laws(&changed(text, from, to), &machine())).0, law, "{to}");
         }
         let table = changed(TILES, "] >> 8 ) >> 0", "] >> 8 ) >> 0 table 0");
         assert_eq!(laws(&table, &machine()), Ok(()));
         let without = Program { tables: Vec::new(), ..table };
-        assert!(laws(&without, &machine()).is_err_and(|broken| broken.starts_with("law 7:")));
+        assert!(laws(&without, &machine()).is_err_and(|broken| broken[0].law == 7));
     }
 
     #[test]
-    #[should_panic(expected = "the list of jobs is broken: law 5")]
+    #[should_panic(expected = "law 5 of the list of jobs")]
     fn a_bug_stops_the_compiler() {
         verify(&changed::<Program>(UNIT, "to scalar", "to pes"), &machine());
     }

@@ -5,6 +5,7 @@ use super::cost::{Route, route};
 use super::reshard::{self, Reshard};
 use super::{Program, padding, tile};
 use crate::fixed::{self, Finish, Kind, Operation, Role, for_each_access};
+use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, law, stop_at};
 use crate::tensor::{Affine, IterId};
 use arch::machine::Machine;
 
@@ -13,52 +14,61 @@ use arch::machine::Machine;
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program, machine: &Machine) {
-    if let Err(broken) = laws(program, machine) {
-        panic!("the placed program is broken: {broken}\n{program}");
-    }
+    stop_at(laws(program, machine), || program.to_string());
 }
 
-/// The first law that is broken, in words.
+/// The laws that are broken.
 ///
 /// # Errors
-/// If there is one.
-pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
+/// If there are any.
+pub fn laws(program: &Program, machine: &Machine) -> Laws {
+    let Program { fixed, tensors, iterators, .. } = program;
+    let mut report = Report::including(Stage::Placed, fixed::laws(fixed));
+    report.of_program(verify_counts(program));
+    if !report.is_clean() {
+        return report.laws();
+    }
+    for (number, (tensor, axes)) in fixed.tensors.iter().zip(tensors).enumerate() {
+        let ranks = ensure(axes.len() == tensor.shape.len(), 1, || "each dimension has an axis".into());
+        report.of(Entity::Tensor(number), || tensor.name.clone(), ranks.and_then(|()| agree(axes)));
+    }
+    for (number, (operation, axes)) in fixed.operations.iter().zip(iterators).enumerate() {
+        let ranks = ensure(axes.len() == operation.iterators.len(), 1, || "each iterator has an axis".into());
+        let check = ranks.and_then(|()| agree(axes)).and_then(|()| verify_operation(program, operation, axes, machine));
+        report.of(Entity::Operation(number), || fixed.line(operation), check);
+    }
+    if report.is_clean() {
+        report.of_program(ensure(padding::is_harmless(fixed, tensors, iterators, machine), 5, || {
+            "the padding of a tall index is computed with, and holds more than zeros".into()
+        }));
+    }
+    for (number, tensor) in fixed.tensors.iter().enumerate() {
+        report.of(Entity::Tensor(number), || tensor.name.clone(), verify_piece(program, number));
+    }
+    report.of_program(verify_tiles(program));
+    report.laws()
+}
+
+/// Law 1.
+fn verify_counts(program: &Program) -> Check {
     let Program { fixed, tensors, iterators, pieces, .. } = program;
-    fixed::laws(fixed)?;
     let counts = (tensors.len(), iterators.len(), pieces.len());
     law!(1, counts == (fixed.tensors.len(), fixed.operations.len(), fixed.tensors.len()), "everything has a place");
-    for (tensor, axes) in fixed.tensors.iter().zip(tensors) {
-        law!(1, axes.len() == tensor.shape.len(), "each dimension of {} has an axis", tensor.name);
-        agree(&tensor.name, axes)?;
-    }
-    for (operation, axes) in fixed.operations.iter().zip(iterators) {
-        let name = &fixed.tensors[operation.out.0].name;
-        law!(1, axes.len() == operation.iterators.len(), "each iterator of {name} has an axis");
-        agree(name, axes)?;
-        verify_operation(program, operation, axes, machine)?;
-    }
-    let harmless = padding::is_harmless(fixed, tensors, iterators, machine);
-    law!(5, harmless, "the padding of a tall index is computed with, and holds more than zeros");
-    for number in 0..fixed.tensors.len() {
-        verify_piece(program, number)?;
-    }
-    verify_tiles(program)?;
     Ok(())
 }
 
 /// Law 2.
-fn agree(name: &str, axes: &[Axis]) -> Result<(), String> {
+fn agree(axes: &[Axis]) -> Check {
     for (n, one) in axes.iter().enumerate() {
         for other in &axes[n + 1..] {
-            law!(2, one.agrees_with(*other), "{name}: one index on {one}, another on {other}");
+            law!(2, one.agrees_with(*other), "one index on {one}, another on {other}");
         }
     }
     Ok(())
 }
 
 /// Laws 3 to 6.
-fn verify_operation(program: &Program, operation: &Operation, axes: &[Axis], machine: &Machine) -> Result<(), String> {
-    let name = &program.fixed.tensors[operation.out.0].name;
+fn verify_operation(program: &Program, operation: &Operation, axes: &[Axis], machine: &Machine) -> Check {
     let mut accesses = Vec::new();
     for_each_access(operation, |tensor, index, written| accesses.push((tensor, index.to_vec(), written)));
     for (tensor, index, written) in accesses {
@@ -66,18 +76,18 @@ fn verify_operation(program: &Program, operation: &Operation, axes: &[Axis], mac
         for (form, &axis) in index.iter().zip(&program.tensors[tensor.0]) {
             if let Some(iterator) = form.as_iterator() {
                 let same = written || axes[iterator.0] == axis;
-                law!(3, same, "{name}: {read} on {axis}, its iterator on {}", axes[iterator.0]);
+                law!(3, same, "{read} on {axis}, its iterator on {}", axes[iterator.0]);
             } else if form.as_constant().is_none() {
                 let local = axis == Axis::Local && form.terms.iter().all(|term| axes[term.0.0] == Axis::Local);
-                law!(3, local, "{name}: a computed index of {read} has left the PE");
+                law!(3, local, "a computed index of {read} has left the PE");
             }
         }
     }
     let reshard = Reshard::of(operation, axes, &program.tensors[operation.out.0], machine);
-    law!(4, reshard.is_ok(), "{name}: the bus cannot take its results to where they lie");
+    law!(4, reshard.is_ok(), "the bus cannot take its results to where they lie");
     let reshard = reshard.ok().flatten();
     let masks = reshard::masks_exist(&program.fixed, operation, axes, reshard);
-    law!(5, masks.is_met(operation, machine), "{name}: no mask holds a tall iterator to its elements");
+    law!(5, masks.is_met(operation, machine), "no mask holds a tall iterator to its elements");
     let inside = match &operation.kind {
         Kind::Product { .. } => true,
         Kind::MultiplyAdd { start, combine, finish, .. } => {
@@ -86,14 +96,14 @@ fn verify_operation(program: &Program, operation: &Operation, axes: &[Axis], mac
         Kind::Divide { .. } | Kind::Function { .. } => false,
     };
     let summed = axes[operation.free..].iter().all(|axis| *axis == Axis::Local);
-    law!(6, !inside || summed, "{name}: the trees cannot do this sum");
+    law!(6, !inside || summed, "the trees cannot do this sum");
     let stays = route(operation, axes, reshard) == Route::Inside;
-    law!(6, !inside || reshard.is_some() || stays, "{name}: the trees cannot do this");
+    law!(6, !inside || reshard.is_some() || stays, "the trees cannot do this");
     Ok(())
 }
 
 /// Law 7.
-fn verify_piece(program: &Program, number: usize) -> Result<(), String> {
+fn verify_piece(program: &Program, number: usize) -> Check {
     let tensor = &program.fixed.tensors[number];
     let Some(piece) = &program.pieces[number] else {
         law!(7, tensor.role == Role::Temporary, "{} is streamed, and a piece of nothing", tensor.name);
@@ -149,7 +159,7 @@ fn reach(form: &Affine, shape: &[u32]) -> (i64, i64) {
 }
 
 /// Law 8.
-fn verify_tiles(program: &Program) -> Result<(), String> {
+fn verify_tiles(program: &Program) -> Check {
     let Some(tile) = program.tile else {
         let samples = program.pieces.iter().flatten().find(|piece| piece.samples.is_some());
         law!(8, samples.is_none(), "a piece of some samples where a step has all");
@@ -160,7 +170,7 @@ fn verify_tiles(program: &Program) -> Result<(), String> {
         law!(8, piece.shape[dimension] == tile.samples * tile.count, "{}: samples of a batch", piece.name);
     }
     if let Err(whole) = tile::tiles(&program.fixed) {
-        return Err(format!("law 8: a step is a tile, but {}", whole.why));
+        return Err(Fault { law: 8, why: format!("a step is a tile, but {}", whole.why) });
     }
     Ok(())
 }
@@ -168,6 +178,7 @@ fn verify_tiles(program: &Program) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::laws::{Laws, first};
     use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
@@ -243,7 +254,7 @@ w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
             .expect("a machine")
     }
 
-    fn of(text: &str, from: &str, to: &str) -> Result<(), String> {
+    fn of(text: &str, from: &str, to: &str) -> Laws {
         laws(&changed(text, from, to), &machine())
     }
 
@@ -281,8 +292,7 @@ w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
             (8, TILES, "2 tiles", "3 tiles"),
             (8, TILES, "round(+ h[b] * x[b][i]) >> 8", "product(x[b][i]) >> 8 from 256"),
         ] {
-            let broken = of(text, from, to).expect_err(to);
-            assert!(broken.starts_with(&format!("law {law}:")), "{to}: {broken}");
+            assert_eq!(first(of(text, from, to)).0, law, "{to}");
         }
         // The trees compare a start with what they find, and do not add it.
         assert_eq!(of(SUM, "round(+ w", "round(y << 8 max w"), Ok(()));
@@ -330,11 +340,12 @@ v[j#0][j#1] = round(v[j#0][j#1] << 1) >> 1  for j#0 in 0..2, j#1 in 0..9
             of(text, "x [9]", &format!("x [{extent}]"))
         };
         assert_eq!((window(9), window(8)), (Ok(()), Ok(())));
-        assert!(window(7).expect_err("element 7 is read").starts_with("law 7: x.in: outside x"));
+        let broken = window(7).expect_err("element 7 is read");
+        assert_eq!((broken[0].law, broken[0].text.as_str()), (7, "x.in"));
     }
 
     #[test]
-    #[should_panic(expected = "the placed program is broken: law 3")]
+    #[should_panic(expected = "law 3 of the placed program")]
     fn a_bug_stops_the_compiler() {
         verify(&changed::<Program>(SUM, "tensor %1 on [grid]", "tensor %1 on [row]"), &machine());
     }

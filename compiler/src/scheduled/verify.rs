@@ -1,11 +1,12 @@
 //! The laws of a scheduled program, checked.
 
-use super::Program;
 use super::schedule::Touched;
 use super::timetable::{Footprint, Timetable};
+use super::{Home, Program};
 use crate::fixed::Role;
-use crate::jobs;
 use crate::jobs::job::{Access, Datapath, Job, Sink};
+use crate::jobs::{self, Storage};
+use crate::laws::{Check, Entity, Laws, Report, Stage, law, stop_at};
 use arch::isa::{LEVELS, Pad};
 use arch::machine::Machine;
 
@@ -14,33 +15,56 @@ use arch::machine::Machine;
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program, machine: &Machine) {
-    if let Err(broken) = laws(program, machine) {
-        panic!("the schedule is broken: {broken}\n{program}");
-    }
+    stop_at(laws(program, machine), || program.to_string());
 }
 
-/// The first law that is broken, in words.
+/// The laws that are broken.
 ///
 /// # Errors
-/// If there is one.
-pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
-    jobs::laws(&program.step, machine)?;
+/// If there are any.
+pub fn laws(program: &Program, machine: &Machine) -> Laws {
+    let mut report = Report::including(Stage::Scheduled, jobs::laws(&program.step, machine));
+    report.of_program(verify_counts(program));
+    if !report.is_clean() {
+        return report.laws();
+    }
+    for (number, job) in program.jobs().iter().enumerate() {
+        report.of(Entity::Job(number), || job.what.clone(), verify_job(program, job));
+    }
+    for (number, home) in program.homes.iter().enumerate() {
+        let storage = &program.storages()[number];
+        report.of(Entity::Storage(number), || storage.name.clone(), verify_home(storage, *home, machine));
+    }
+    report.of_program(verify_shared(program));
+    if report.is_clean() {
+        report.of_program(verify_cycles(program, machine));
+    }
+    report.laws()
+}
+
+/// Law 1.
+fn verify_counts(program: &Program) -> Check {
     law!(1, program.homes.len() == program.storages().len(), "every storage has a home");
     law!(1, program.starts.len() == program.jobs().len(), "every job has a start");
-    for job in program.jobs() {
-        law!(1, job.loops.len() <= LEVELS, "{}: more loops than an instruction has", job.what);
-        let walks = matches!(job.sink, Sink::Tree { walk: Some(_), .. });
-        law!(1, !walks, "{}: its rounds over the columns have not been made", job.what);
-        verify_reads(program, job)?;
+    Ok(())
+}
+
+/// Laws 1 to 3 of one job.
+fn verify_job(program: &Program, job: &Job) -> Check {
+    law!(1, job.loops.len() <= LEVELS, "more loops than an instruction has");
+    let walks = matches!(job.sink, Sink::Tree { walk: Some(_), .. });
+    law!(1, !walks, "its rounds over the columns have not been made");
+    verify_reads(program, job)?;
+    let carried = matches!(job.sink, Sink::Tree { .. }) || job.on == Datapath::Scalar;
+    if let Some(write) = job.write().filter(|_| carried) {
+        let pad = program.homes[write.storage.0].pad;
+        law!(2, matches!(pad, Pad::T0 | Pad::T1), "a bus cannot write {pad}");
     }
-    verify_pads(program, machine)?;
-    verify_shared(program)?;
-    verify_cycles(program, machine)?;
     Ok(())
 }
 
 /// Law 3.
-fn verify_reads(program: &Program, job: &Job) -> Result<(), String> {
+fn verify_reads(program: &Program, job: &Job) -> Check {
     let mut reads: Vec<&Access> = Vec::new();
     for access in job.reads() {
         if reads.contains(&access) {
@@ -48,34 +72,26 @@ fn verify_reads(program: &Program, job: &Job) -> Result<(), String> {
         }
         let pad = program.homes[access.storage.0].pad;
         let free = reads.iter().all(|other| program.homes[other.storage.0].pad != pad);
-        law!(3, free, "{}: two words of {pad} in one beat", job.what);
+        law!(3, free, "two words of {pad} in one beat");
         reads.push(access);
     }
     Ok(())
 }
 
 /// Laws 2 and 4: pads.
-fn verify_pads(program: &Program, machine: &Machine) -> Result<(), String> {
-    let depth = |pad| match pad {
+fn verify_home(storage: &Storage, home: Home, machine: &Machine) -> Check {
+    let depth = match home.pad {
         Pad::Model => machine.model_depth(),
         Pad::Data => machine.data_depth(),
         Pad::T0 | Pad::T1 => machine.temporary_depth(),
     };
-    for (storage, home) in program.storages().iter().zip(&program.homes) {
-        let right = match storage.role {
-            Role::Input => home.pad == Pad::Data,
-            Role::State | Role::Parameter(_) => home.pad == Pad::Model,
-            Role::Temporary | Role::Output => home.pad != Pad::Data,
-        };
-        law!(2, right, "{} lies in {}", storage.name, home.pad);
-        law!(2, home.base + storage.words <= depth(home.pad), "{} lies beyond the end of {}", storage.name, home.pad);
-    }
-    for job in program.jobs() {
-        let carried = matches!(job.sink, Sink::Tree { .. }) || job.on == Datapath::Scalar;
-        let Some(write) = job.write().filter(|_| carried) else { continue };
-        let pad = program.homes[write.storage.0].pad;
-        law!(2, matches!(pad, Pad::T0 | Pad::T1), "{}: a bus cannot write {pad}", job.what);
-    }
+    let right = match storage.role {
+        Role::Input => home.pad == Pad::Data,
+        Role::State | Role::Parameter(_) => home.pad == Pad::Model,
+        Role::Temporary | Role::Output => home.pad != Pad::Data,
+    };
+    law!(2, right, "it lies in {}", home.pad);
+    law!(2, home.base + storage.words <= depth, "it lies beyond the end of {}", home.pad);
     Ok(())
 }
 
@@ -116,7 +132,7 @@ fn lives(program: &Program) -> Vec<Option<Life>> {
 }
 
 /// Law 4: words.
-fn verify_shared(program: &Program) -> Result<(), String> {
+fn verify_shared(program: &Program) -> Check {
     let lives = lives(program);
     let alive: Vec<(usize, Life)> = (0..).zip(&lives).filter_map(|(number, life)| Some((number, (*life)?))).collect();
     for (n, &(one, life)) in alive.iter().enumerate() {
@@ -134,7 +150,7 @@ fn verify_shared(program: &Program) -> Result<(), String> {
 }
 
 /// Laws 5 and 6.
-fn verify_cycles(program: &Program, machine: &Machine) -> Result<(), String> {
+fn verify_cycles(program: &Program, machine: &Machine) -> Check {
     let pads = program.pads();
     let mut timetable = Timetable::new(machine, program.storages(), &pads);
     for (place, (job, &start)) in program.jobs().iter().zip(&program.starts).enumerate() {
@@ -170,6 +186,7 @@ fn words_of_lanes_ready(program: &Program, machine: &Machine, place: usize, pads
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::laws::first;
     use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
@@ -248,8 +265,7 @@ at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
             (6, GAP, "scheduled 20 cycles", "scheduled 19 cycles"),
             (6, GAP, "scheduled 20 cycles", "scheduled 20 cycles, tile 10"),
         ] {
-            let broken = laws(&changed(text, from, to), &machine()).expect_err(to);
-            assert!(broken.starts_with(&format!("law {law}:")), "{to}: {broken}");
+            assert_eq!(first(laws(&changed(text, from, to), &machine())).0, law, "{to}");
         }
         for part in ["homes", "starts"] {
             let mut program: Program = GAP.parse().expect("a good text");
@@ -258,12 +274,12 @@ at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
             } else {
                 program.starts.pop().map(|_| ())
             };
-            assert!(laws(&program, &machine()).is_err_and(|broken| broken.starts_with("law 1: every")), "{part}");
+            assert!(laws(&program, &machine()).is_err_and(|broken| broken[0].law == 1), "{part}");
         }
     }
 
     #[test]
-    #[should_panic(expected = "the schedule is broken: law 5")]
+    #[should_panic(expected = "law 5 of the schedule")]
     fn a_bug_stops_the_compiler() {
         verify(&changed::<Program>(GAP, "at 14", "at 13"), &machine());
     }

@@ -38,6 +38,7 @@ pub mod write;
 
 pub use cursor::Cursor;
 
+use crate::laws::{Broken, Laws};
 use arch::{Code, Diagnostic};
 use std::str::FromStr;
 
@@ -45,14 +46,12 @@ use std::str::FromStr;
 ///
 /// # Errors
 /// What is wrong with it; `E-LAW` for a law that it breaks.
-pub fn read<T: FromStr<Err = Diagnostic>>(
-    text: &str,
-    laws: impl Fn(&T) -> Result<(), String>,
-) -> Result<T, Vec<Diagnostic>> {
+pub fn read<T: FromStr<Err = Diagnostic>>(text: &str, laws: impl Fn(&T) -> Laws) -> Result<T, Vec<Diagnostic>> {
     let value = text.parse().map_err(|error| vec![error])?;
     laws(&value).map_err(|broken| {
         let help = "the laws are at the head of the stage's module; the verifier holds every pass to them";
-        vec![Diagnostic::global(Code::Law, format!("the text breaks {broken}")).with_help(help)]
+        let of = |broken: &Broken| Diagnostic::global(Code::Law, format!("the text breaks {broken}")).with_help(help);
+        broken.iter().map(of).collect::<Vec<_>>()
     })?;
     Ok(value)
 }

@@ -102,7 +102,7 @@ pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
         Err(errors) => return Refused(first(&errors)),
     };
     if let Err(broken) = compiler::tensor::laws(&program) {
-        return Wrong(format!("LAW {broken}"));
+        return Wrong(compiler::laws::all(&broken));
     }
     for (name, constants) in &wanted {
         let (_, id) = program.names.iter().find(|(known, _)| known == name).expect("an output");

@@ -43,6 +43,14 @@ impl Display for Program {
     }
 }
 
+impl Program {
+    /// An operation as a line of the text form, for messages: its accesses may break laws.
+    pub(crate) fn line(&self, operation: &Operation) -> String {
+        let names = Names::new(self.tensors.iter().map(|tensor| tensor.name.as_str()), reserved);
+        Line { program: self, loops: names.loops(&operation.iterators), operation }.text()
+    }
+}
+
 /// `q11 -> q15, 2^6 segments at 0`, and what is not as in such a table: the words of a segment, the entries.
 fn line_of(table: &FunctionTable) -> String {
     let FunctionTable { input_fraction, output_fraction, usage, .. } = table;
