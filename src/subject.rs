@@ -6,6 +6,7 @@ use compiler::language::{Limits, Options};
 use sim::data::missing::Missing;
 use std::path::Path;
 use workbench::functions::is_function;
+use workbench::resident::FunctionOptions;
 use workbench::{Data, Failure, Project, Records, Request, Subject};
 
 /// Config and program that the arguments name.
@@ -25,7 +26,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         program: program.map(Path::to_owned),
         language: global.lang,
         reading,
-        resident: entry.resident.clone(),
+        function: FunctionOptions::from(&entry.stays),
     })
 }
 

@@ -1,6 +1,8 @@
 //! `run`: training over a serial port. At the other end of a pseudo-terminal is the Verilog of a board's top module under Verilator; the
 //! bytes go through its UART.
 
+#[path = "board/functions.rs"]
+mod functions;
 #[path = "board/optimiser.rs"]
 mod optimiser;
 mod tool;
@@ -192,39 +194,6 @@ fn training_on_a_board_is_training_on_the_array() {
             assert_eq!(board["test"]["board"], array["test"]["array"]);
         }
     }
-}
-
-/// What is resident is loaded once; the values are those by hand.
-#[test]
-fn a_function_runs_on_a_board() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = config(folder.path(), GRID);
-    let write = |name: &str, text: &str| {
-        fs::write(folder.path().join(name), text).unwrap();
-        folder.path().join(name).display().to_string()
-    };
-    let text =
-        "def dense(float(3) x, float(2,3) W, float(2) b) -> (y) {\n  h(i) +=! W(i,j) * x(j)\n  y(i) = h(i) + b(i)\n}\n";
-    let program = write("dense.tc", text);
-    let records = r#"[{"x": [1, 2, 4], "W": [[1, -2, 0.5], [0.25, 3, -1]], "b": [0.5, -1]}, {"x": [2, -1, 4]}]"#;
-    let records = write("in.json", records);
-    let bench = Bench::new(Line::Good);
-    let common = ["run", &program, "--port", &bench.name, "--config", &config, "--resident", "W,b"];
-    let ran = run(&[&common[..], &["--inputs", &records, "--format", "json"]].concat());
-    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-    let board = ran.json();
-    tool::schema::holds(&board, "run_function");
-    assert_eq!(board["values"], serde_json::json!([{ "y": [-0.5, 1.25] }, { "y": [6.5, -7.5] }]), "{board}");
-    assert_eq!((&board["records"], &board["words_compared"]), (&2.into(), &4.into()), "{board}");
-    // Arguments are looked at before the board is.
-    let dead = ["run", "--port", "/dev/no-such-port"];
-    let told = |arguments: &[&str], words: &str| {
-        let ran = run(&[&dead, arguments].concat());
-        assert!(ran.code == 2 && ran.stderr.contains(words), "{}", ran.stderr);
-    };
-    told(&["programs/linear.t"], "a training needs its data: --data FILE");
-    told(&["programs/linear.t", "--data", "x.csv", "--resident", "w"], "this is for functions");
-    told(&["programs/linear.t", "--data", "x.csv", "--inputs", "in.json"], "cannot be used with");
 }
 
 /// Two boards share every batch: the weights of one process. When one of them is unplugged, the error says which, the epochs before are kept, and one

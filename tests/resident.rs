@@ -202,6 +202,59 @@ fn lists_of_resident_inputs_are_checked() {
     fails(&train, 2, &["--resident w: this is for functions"]);
 }
 
+/// y = h / 2 + x / 2, and h is y of the record before.
+const AVERAGE: &str = "def average(float(3) x, float(3) h) -> (y) {\n  y(i) = 0.5 * h(i) + 0.5 * x(i)\n}\n";
+const AVERAGE_RECORDS: &str = r#"[{"x": [1, 2, -1], "h": [1, 0, 0]}, {"x": [0, 0, 4]}, {"x": [0, 0, 0]}]"#;
+
+/// The state of a stream, by hand calculation, on every rung; the records run once, since the state would go on.
+#[test]
+fn a_state_stays_between_records() {
+    let state = Some("[function]\nstate = { h = \"y\" }\n");
+    let project = || Project::in_memory("average.tc", AVERAGE, state, Some(GRID)).unwrap();
+    for (records, expected) in [
+        (AVERAGE_RECORDS.to_owned(), json!([[1.0, 1.0, -0.5], [0.5, 0.5, 1.75], [0.25, 0.25, 0.875]])),
+        // Without a first value it is 0.
+        (
+            AVERAGE_RECORDS.replace(", \"h\": [1, 0, 0]", ""),
+            json!([[0.5, 1.0, -0.5], [0.25, 0.5, 1.75], [0.125, 0.25, 0.875]]),
+        ),
+    ] {
+        let records = Records::parse(Source { name: "records.json".to_owned(), text: records }).unwrap();
+        let function = Function::new(&project(), Some(&records), &()).unwrap();
+        let image = function.climb.image();
+        assert_eq!(carried(&function, &image.step_in), BTreeSet::from(["x"]));
+        let simulator = Simulator::build(&image.machine, &()).unwrap();
+        let array = function.run(Array::new(&image.machine), 8, Stalls::none()).unwrap();
+        let rtl = function.run(simulator.device(&image.machine), 8, Stalls::seeded(5, 30, 30)).unwrap();
+        for outcome in [&array, &rtl] {
+            assert_eq!(json!(values(&function, outcome, "y")), expected);
+            assert_eq!(function.climb.compare_stream(outcome), Ok(9));
+        }
+        function.climb.prove().unwrap();
+    }
+}
+
+#[test]
+fn states_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let wider = AVERAGE.replace("-> (y) {", "-> (y, s) {\n  s +=! x(i)");
+    let program = file(folder.path(), "average.tc", wider);
+    let records = file(folder.path(), "in.json", AVERAGE_RECORDS);
+    for (state, words) in [
+        ("g=y", &["--state g=y", "no input `g`"][..]),
+        ("h=z", &["the program computes no `z`"]),
+        ("h=x", &["the program computes no `x`"]),
+        ("h=s", &["`h` has shape [3], `s` has []"]),
+        ("h", &["write INPUT=RESULT"]),
+    ] {
+        fails(&["sim", &program, "--inputs", &records, "--state", state], 2, words);
+    }
+    let table = file(folder.path(), "average.toml", "[function]\nstate = { h = \"s\" }\n");
+    fails(&["sim", &program, "--inputs", &records], 1, &["average.toml:2:11", "E-CONFIG"]);
+    fs::remove_file(table).unwrap();
+    fails(&["build", "programs/linear.t", "--state", "w=w"], 2, &["--state w=w: this is for functions"]);
+}
+
 /// Command line, table beside the program, configuration: the strongest decides, for every command.
 #[test]
 fn the_strongest_list_decides() {

@@ -14,10 +14,12 @@ use sim::data::missing::Missing;
 use sim::data::table::Table;
 use sim::eval::with_shapes_of;
 use sim::train::engine::Model as Weights;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::evaluation::Evaluation;
 use workbench::functions::is_function;
 use workbench::report::explanation::Explained;
+use workbench::resident::FunctionOptions;
 use workbench::samples::numbers::{Numbers, Targets};
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::{
@@ -59,6 +61,7 @@ pub(crate) struct Reading {
     set: Vec<(String, f64)>,
     function: Option<String>,
     resident: Option<Vec<String>>,
+    state: Option<BTreeMap<String, String>>,
 }
 
 impl Reading {
@@ -72,7 +75,7 @@ impl Reading {
             program: Some(PathBuf::from(program)),
             language,
             reading: Options { set, entry: self.function.clone(), ..Options::default() },
-            resident: self.resident.clone(),
+            function: FunctionOptions { resident: self.resident.clone(), state: self.state.clone() },
         })
     }
 }
@@ -232,7 +235,7 @@ impl Project {
             let reading = with_shapes_of(&record, project.options(&[]));
             let (program, warnings) = project.read(&reading, Some(&record))?;
             project.check_settings()?;
-            project.with_resident(program)?;
+            project.with_stays(program)?;
             Ok(warnings)
         })?;
         objects(py, &self.inner.source, &warnings)
@@ -244,7 +247,7 @@ impl Project {
         let (evaluation, warnings) = work::run(py, None, move |progress| {
             let reading = with_shapes_of(&record, project.options(&[]));
             let (program, mut warnings) = project.read(&reading, Some(&record))?;
-            let program = project.with_resident(program)?;
+            let program = project.with_stays(program)?;
             images::check_fractions(&project, &program)?;
             let evaluation = Evaluation::new(&project, &program, &record, rung, progress)?;
             if let Some(mismatch) = evaluation.mismatch {

@@ -34,6 +34,8 @@ class Program:
         Which function of the text is meant, in languages that have several.
     resident : list of str, optional
         Inputs of a function that are loaded once and stay in the grid.
+    state : dict of str to str, optional
+        The state of a stream: inputs of a function that take a result's value after each record, as in `{"h": "h_next"}`.
     train : dict or str, optional
         The `[train]` table, or the text of the TOML beside the program: prediction, loss, epochs and so on.
 
@@ -64,12 +66,13 @@ class Program:
         set: Mapping[str, float] | None = None,
         function: str | None = None,
         resident: Iterable[str] | None = None,
+        state: Mapping[str, str] | None = None,
     ) -> Program:
         """A program in memory; `language` is `"tabla"`, `"tensor_comprehensions"`, `"tile"` or `"rink"`."""
         if language not in _LANGUAGES:
             known = ", ".join(map(repr, _LANGUAGES))
             raise errors.UsageError(f"the language {language!r} is not known: it is one of {known}", "E-USAGE")
-        reading = _reading(config, machine, set, function, resident=resident)
+        reading = _reading(config, machine, set, function, resident=resident, state=state)
         file = f"{name}.{_LANGUAGES[language]}"
         return cls("text", {"name": file, "text": text, "settings": _settings(train), "reading": reading})
 
@@ -84,9 +87,10 @@ class Program:
         set: Mapping[str, float] | None = None,
         function: str | None = None,
         resident: Iterable[str] | None = None,
+        state: Mapping[str, str] | None = None,
     ) -> Program:
         """A program in a file, or one that is built in (`"programs/logistic.t"`); its settings are in the TOML beside it."""
-        reading = _reading(config, machine, set, function, resident=resident)
+        reading = _reading(config, machine, set, function, resident=resident, state=state)
         return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
 
     @classmethod
@@ -98,9 +102,11 @@ class Program:
         train: Mapping[str, Any] | str | None = None,
         config: str | os.PathLike[str] | None = None,
         machine: Mapping[str, Any] | None = None,
+        resident: Iterable[str] | None = None,
+        state: Mapping[str, str] | None = None,
     ) -> Program:
         """A model of scikit-learn, PyTorch or Keras; `shape` gives the sizes that it leaves open: `{"N": 1}`."""
-        reading = _reading(config, machine, shape, None, "onnx")
+        reading = _reading(config, machine, shape, None, "onnx", resident, state)
         return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
 
     @property
@@ -328,6 +334,7 @@ def _reading(
     function: str | None,
     language: str | None = None,
     resident: Iterable[str] | None = None,
+    state: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     return {
         "language": language,
@@ -336,6 +343,7 @@ def _reading(
         "set": [(key, float(value)) for key, value in (constants or {}).items()],
         "function": function,
         "resident": None if resident is None else list(resident),
+        "state": None if state is None else dict(state),
     }
 
 

@@ -356,16 +356,23 @@ impl Climb {
 }
 
 impl Climb {
-    /// Run so many steps, the given ones over and over: what a stream of records does.
+    /// Run so many steps, the given ones over and over: what a stream of records does. Where records leave a state, each step runs once at most.
     ///
     /// # Errors
     /// The grid is stuck.
     pub fn stream<G: Grid>(&self, grid: G, count: usize, stalls: Stalls) -> Result<Outcome, Stuck> {
+        let count = if self.keeps_state() { count.min(self.steps.len()) } else { count };
         let steps: Vec<Words> = self.steps.iter().cycle().take(count).cloned().collect();
         let image = self.image();
         // Constants are loaded with the model.
         let load_model = image.entries.load_model.is_some().then_some(&self.model);
         Driver::new(grid, image.clone(), stalls).run(Run { load_model, steps: &steps, emit_model: false })
+    }
+
+    /// Whether a step changes what the next one finds.
+    fn keeps_state(&self) -> bool {
+        let written = self.fixed.operations.iter().map(|operation| &self.fixed.tensors[operation.out.0].role);
+        written.into_iter().any(|role| *role == fixed::Role::State)
     }
 
     /// Words of such a run that were compared with `fixed`, all equal.

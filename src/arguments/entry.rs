@@ -1,25 +1,49 @@
-//! How a program is read: which function of it, and how large it may be.
+//! How a program is read: which function of it, what stays in the grid, and how large it may be.
 
 use super::Train;
 use super::values::{LimitName, parse_limit, parse_setting};
 use clap::Args;
 use sim::data::file;
 use workbench::Failure;
+use workbench::resident::FunctionOptions;
 
-/// Function of a program, its resident inputs, and limits of size.
+/// Function of a program, its inputs that stay in the grid, and limits of size.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Entry {
     /// Function of the program; default: the last one
     #[arg(long = "entry", value_name = "NAME")]
     pub function: Option<String>,
-    /// Resident inputs of a function, loaded once, separated by commas; records carry the others
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub resident: Option<Vec<String>>,
+    #[command(flatten)]
+    pub stays: Stays,
     /// Size of an open dimension of an ONNX model, such as N=1; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_setting)]
     pub shape: Vec<(String, f64)>,
     #[command(flatten)]
     pub limits: Limits,
+}
+
+/// Inputs of a function that stay in the grid.
+#[derive(Debug, Clone, Args, Default)]
+pub struct Stays {
+    /// Resident inputs of a function, loaded once, separated by commas; records carry the others
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub resident: Option<Vec<String>>,
+    /// State of a stream: an input that takes a result's value after each record, such as `h=h_next`; separated by commas; its first value is that of the first record, or 0
+    #[arg(long, value_name = "INPUT=RESULT", value_delimiter = ',', value_parser = parse_state)]
+    pub state: Option<Vec<(String, String)>>,
+}
+
+impl From<&Stays> for FunctionOptions {
+    fn from(stays: &Stays) -> FunctionOptions {
+        let state = stays.state.as_ref().map(|pairs| pairs.iter().cloned().collect());
+        FunctionOptions { resident: stays.resident.clone(), state }
+    }
+}
+
+fn parse_state(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(input, result)| (input.trim().to_owned(), result.trim().to_owned()));
+    let pair = pair.filter(|(input, result)| !input.is_empty() && !result.is_empty());
+    pair.ok_or_else(|| "write INPUT=RESULT".to_owned())
 }
 
 /// Limits that can be raised.

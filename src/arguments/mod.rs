@@ -7,7 +7,7 @@ mod plan;
 mod typed;
 mod values;
 
-pub use entry::{Entry, Limits, RowsOrLimit};
+pub use entry::{Entry, Limits, RowsOrLimit, Stays};
 pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use plan::PlanOptions;
@@ -366,9 +366,8 @@ pub struct Run {
     /// Function of the program, in languages that have functions; default: the last one
     #[arg(long = "entry", value_name = "NAME")]
     pub function: Option<String>,
-    /// Inputs of the function that are loaded once and stay in the grid, separated by commas; records carry the others
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub resident: Option<Vec<String>>,
+    #[command(flatten)]
+    pub stays: Stays,
     #[command(flatten)]
     pub train: Train,
 }

@@ -19,7 +19,7 @@ pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure>
     let reading = with_shapes_of(records.first(), project.options(&[]));
     let (program, warnings) = project.read(&reading, Some(records.first()))?;
     project.check_settings()?;
-    project.with_resident(program)?;
+    project.with_stays(program)?;
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
         let ranges = ranges.map(|ranges| ranges.iter().map(|range| shown(&project, range)).collect());

@@ -19,7 +19,7 @@ pub struct Derived {
 /// Print the program.
 pub fn run(global: &Global, options: &Derive, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.program.as_deref(), &options.entry)?;
-    project.refuse_resident()?;
+    project.refuse_stays()?;
     let program = project.parse(&[], talk)?;
     if !program.tensors.iter().any(|tensor| matches!(tensor.role, Role::Gradient(_))) {
         let file = &project.source.name;

@@ -80,7 +80,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         return output::either(global.format, || file.text.clone(), || definitions(&file));
     }
     let (program, mut warnings) = project.read(&reading, Some(inputs))?;
-    let program = project.with_resident(program)?;
+    let program = project.with_stays(program)?;
     images::check_fractions(&project, &program)?;
     check_names(&program, inputs, &records)?;
     let evaluation = Evaluation::new(&project, &program, inputs, options.engine, talk)?;

@@ -28,7 +28,7 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
         text_after(&project, Given::Function(records.as_ref()), name, talk)?
     } else {
         subject::no_records(target)?;
-        project.refuse_resident()?;
+        project.refuse_stays()?;
         text_after(&project, Given::Training(&data, &target.plan.choices), name, talk)?
     };
     output::result(&text)

@@ -58,7 +58,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
     let entry = Entry {
         function: options.function.clone(),
-        resident: options.resident.clone(),
+        stays: options.stays.clone(),
         shape: Vec::new(),
         limits: options.train.limits(),
     };
@@ -68,7 +68,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         let train = &options.train;
         subject::no_training(&train.plan, &train.file, train.target.as_deref(), train.missing)?;
     } else {
-        project.refuse_resident()?;
+        project.refuse_stays()?;
         options.train.data()?;
     }
     let baud = project.board.facts().and_then(|facts| facts.io.as_ref()).map(|io| io.baud);

@@ -99,6 +99,7 @@ fn function(
     if let (None, Some(other)) = (&first, other) {
         first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
+    let count = rungs[0].1.steps.len();
     let accuracy = &function.accuracy;
     let clipped = &function.climb.clipped;
     Ok(Simulation {

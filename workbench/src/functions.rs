@@ -26,7 +26,7 @@ use compiler::tensor::{Program, Role, TensorId};
 use serde_json::{Map, Value};
 use sim::distance::Accuracy;
 use sim::driver::{Outcome, Words};
-use sim::eval::{Elements, read_inputs, read_more_inputs, with_shapes_of, write_elements};
+use sim::eval::{Elements, read_more_inputs, with_shapes_of, write_elements};
 use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Upper, Values};
 use sim::pace::Pace;
@@ -101,7 +101,7 @@ impl Read {
         let reading = with_shapes_of(records.unwrap_or(&none).first(), project.options(&[]));
         let (program, warnings) = project.read(&reading, records.map(Records::first))?;
         progress.warnings(&project.source, &warnings);
-        let program = project.with_resident(program)?;
+        let program = project.with_stays(program)?;
         images::check_fractions(project, &program)?;
         let (given, origin) = if let Some(records) = records {
             check_deciding(project, records)?;
@@ -248,7 +248,8 @@ impl Function {
 }
 
 fn wanted(program: &Program) -> Options {
-    Options { keep: Keep::Prediction { names: results(program), states: Vec::new() }, batch: Batch::SINGLE }
+    let states = program.updates.iter().map(|update| program.tensors[update.state.0].name.clone()).collect();
+    Options { keep: Keep::Prediction { names: results(program), states }, batch: Batch::SINGLE }
 }
 
 /// The results of a function: what it declares as such, or everything that it computes.
@@ -277,16 +278,17 @@ impl Given {
     /// A record does not suit the program, or gives something that is resident another value than the first one.
     fn read(project: &Project, program: &Program, records: &Records) -> Result<Given, Failure> {
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
-        let resident = resident(program);
+        let (resident, states) = (resident(program), states(program));
         let mut first: Vec<(TensorId, Elements)> = Vec::new();
         let mut given = Given { resident: Values::new(), records: Vec::new() };
         for (number, record) in records.all().iter().enumerate() {
-            let read =
-                if number == 0 { read_inputs(program, record) } else { read_more_inputs(program, record, &resident) };
+            let known = if number == 0 { &states } else { &resident };
+            let read = read_more_inputs(program, record, known);
             let (stays, changes): (Vec<_>, Vec<_>) =
                 read.map_err(about)?.into_iter().partition(|(id, _)| resident.contains(id));
             if number == 0 {
-                given.resident = named(program, &stays);
+                given.resident = zeros(program, &states);
+                given.resident.extend(named(program, &stays));
                 first = stays;
             } else if let Some((id, _)) = stays.iter().find(|other| !first.contains(other)) {
                 return Err(changed(records, number, &program.tensors[id.0].name));
@@ -329,6 +331,17 @@ fn rows(program: &Program, records: usize) -> usize {
 fn resident(program: &Program) -> Vec<TensorId> {
     let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::State);
     tensors.map(|(id, _)| TensorId(id)).collect()
+}
+
+/// The state of a stream: it has a value before the first record in any case.
+fn states(program: &Program) -> Vec<TensorId> {
+    program.updates.iter().map(|update| update.state).collect()
+}
+
+/// The first values of a state that no record gives.
+fn zeros(program: &Program, states: &[TensorId]) -> Values {
+    let tensors = states.iter().map(|id| &program.tensors[id.0]);
+    tensors.map(|tensor| (tensor.name.clone(), vec![0.0; tensor.shape.iter().product::<u32>() as usize])).collect()
 }
 
 /// Refuse records with other values than the first one's where these decide sizes.

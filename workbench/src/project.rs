@@ -29,6 +29,7 @@ use crate::imported::{self, Imported};
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
+use crate::resident::FunctionOptions;
 use crate::room::Room;
 use crate::serial;
 use arch::Machine;
@@ -68,7 +69,7 @@ pub struct Project {
     /// How it is read; its constants are those that are asked for.
     reading: Options,
     /// Inputs of a function that stay in the grid, as the command line has them.
-    resident_asked: Option<Vec<String>>,
+    stays_asked: FunctionOptions,
     /// Existing grid to compile for.
     target_grid: Option<Machine>,
     /// How many boards share its batches.
@@ -93,7 +94,7 @@ pub struct Request {
     /// How it is read; `set` overrides the constants of the configuration.
     pub reading: Options,
     /// Inputs of a function that stay in the grid, if the command line names them.
-    pub resident: Option<Vec<String>>,
+    pub function: FunctionOptions,
 }
 
 /// What of a project is in memory.
@@ -171,7 +172,7 @@ impl Project {
         let configured = own.is_some_and(|own| library::same(&own, &path));
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { resident_asked: request.resident.clone(), ..project })
+        Ok(Project { stays_asked: request.function.clone(), ..project })
     }
 
     /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
@@ -209,7 +210,7 @@ impl Project {
             path,
         };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { resident_asked: request.resident.clone(), ..project })
+        Ok(Project { stays_asked: request.function.clone(), ..project })
     }
 
     /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
@@ -231,7 +232,7 @@ impl Project {
         let Project { path, source, language, imported, settings, .. } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained: self.trained, resident_asked: self.resident_asked, ..project })
+        Ok(Project { trained: self.trained, stays_asked: self.stays_asked, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
@@ -268,7 +269,7 @@ impl Project {
             let name = language.name();
             return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
         }
-        let (resident_asked, target_grid) = (None, None);
+        let (stays_asked, target_grid) = (FunctionOptions::default(), None);
         Ok(Project {
             config,
             board,
@@ -281,7 +282,7 @@ impl Project {
             settings,
             reading,
             trained: None,
-            resident_asked,
+            stays_asked,
             target_grid,
             divided: None,
             calibrate: None,

@@ -282,8 +282,8 @@ fn culprit(nest: &Nest) -> String {
         .unwrap_or_else(|| "this expression".to_string())
 }
 
-/// Whether the nests that write the next value may write the state itself: no later reader of the old value, and each nest reads
-/// only the element that it writes.
+/// Whether the nests that write the next value may write the state itself: it is no result besides, there is no later reader of the old value, and each
+/// nest reads only the element that it writes.
 fn can_update_in_place(program: &tensor::Program, update: tensor::Update) -> bool {
     let tensor::Update { state, next } = update;
     let writers: Vec<usize> = (0..program.nests.len()).filter(|&n| program.nests[n].out == next).collect();
@@ -325,7 +325,8 @@ fn can_update_in_place(program: &tensor::Program, update: tensor::Update) -> boo
             })
         })
     });
-    !shared && only_own_element && others_come_before && disjoint
+    let is_result = program.names.iter().any(|(_, named)| *named == next);
+    !is_result && !shared && only_own_element && others_come_before && disjoint
 }
 
 struct Lowering<'a> {

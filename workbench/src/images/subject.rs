@@ -43,7 +43,7 @@ impl Subject {
         asked: &Choices,
         progress: &dyn Progress,
     ) -> Result<Subject, Failure> {
-        project.refuse_resident()?;
+        project.refuse_stays()?;
         Design::new(project, data, asked, progress).map(|design| Subject::Training(Box::new(design)))
     }
 
