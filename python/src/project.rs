@@ -23,8 +23,8 @@ use workbench::resident::FunctionOptions;
 use workbench::samples::numbers::{Numbers, Targets};
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::{
-    Choices, Data, Failure, ModelFile, Progress, Records, Request, RunOptions, Rung, Samples, Source, Subject, Texts,
-    images,
+    Choices, Data, Design, Failure, ModelFile, Progress, Records, Request, RunOptions, Rung, Samples, Source, Subject,
+    Texts, images,
 };
 
 /// A program with its settings and configuration.
@@ -118,6 +118,19 @@ struct Rows {
 }
 
 impl Rows {
+    /// What samples are made of, with scales of their own.
+    fn numbers(self, missing: Missing) -> Result<Numbers<'static>, Failure> {
+        Ok(Numbers {
+            name: "X".to_owned(),
+            targets: self.targets()?,
+            features: self.features.rows(),
+            weights: self.weights.as_ref().map_or_else(Vec::new, |weights| weights.elements().to_vec()),
+            columns: self.columns,
+            missing,
+            saved: None,
+        })
+    }
+
     fn targets(&self) -> Result<Targets, Failure> {
         let columns = self.target_columns.clone();
         match (&self.cells, &self.codes) {
@@ -299,6 +312,30 @@ impl Project {
         })
     }
 
+    /// Everything for a board, of a model whose training is not at hand: its rows once more, and the ranges that it was saved with.
+    fn rebuild(
+        &self,
+        py: Python<'_>,
+        rows: Rows,
+        asked: &Bound<'_, PyDict>,
+        model: &crate::model::Model,
+        on: Option<&Project>,
+    ) -> PyResult<Built> {
+        let (choices, missing) = self::asked(py, asked)?;
+        let given = rows.numbers(missing).map_err(|failure| raised(py, &failure))?;
+        let (project, file) = (self.inner.clone(), model.file().clone());
+        let board = on.unwrap_or(self).inner.clone();
+        let made_for = board.clone();
+        let inner = work::run(py, None, move |progress| {
+            let numbers = Numbers { saved: Some(&file.encoding), ..given };
+            let samples = Samples::of_numbers(&project, &choices, numbers, progress)?;
+            let training = workbench::Training::new(project, samples)?;
+            let design = Design::of(&board, &training, &file.ranges, progress)?;
+            workbench::build::Built::new(&board, &Subject::Training(Box::new(design)), progress)
+        })?;
+        Ok(Built::new(&made_for, inner))
+    }
+
     /// Train. `before` has columns, scales and labels of an earlier training, and its weights unless others are given.
     #[pyo3(signature = (rows, asked, engine, before, start, curves, callback))]
     #[allow(clippy::too_many_arguments, reason = "names of one call in Python")]
@@ -314,21 +351,18 @@ impl Project {
         callback: Option<Py<PyAny>>,
     ) -> PyResult<Training> {
         let ((choices, missing), rung) = (self::asked(py, asked)?, rung(py, engine)?);
-        let features = rows.features.rows();
-        let targets = rows.targets().map_err(|failure| raised(py, &failure))?;
-        let weights = rows.weights.as_ref().map_or_else(Vec::new, |weights| weights.elements().to_vec());
-        let (project, columns) = (self.inner.clone(), rows.columns);
+        let given = rows.numbers(missing).map_err(|failure| raised(py, &failure))?;
+        let project = self.inner.clone();
         let before: Option<ModelFile> = before.map(|model| model.file().clone());
         let (training, outcome) = work::run(py, callback.as_ref(), move |progress| {
-            let saved = before.as_ref().map(|file| &file.encoding);
-            let numbers = Numbers { name: "X".to_owned(), columns, features, targets, weights, missing, saved };
+            let numbers = Numbers { saved: before.as_ref().map(|file| &file.encoding), ..given };
             let samples = Samples::of_numbers(&project, &choices, numbers, progress)?;
             let mut training = workbench::Training::new(project, samples)?;
             if let Some(left) = training.samples.left_over(&training.schedule) {
                 progress.note(&left);
             }
             if let Some(file) = &before {
-                training.start_from(Path::new("the model before"), file)?;
+                training.start_with(file.model.clone())?;
             }
             if let Some(start) = start {
                 training.start_with(start)?;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tabla_gen.errors import UsageError
-from tabla_gen.model import Model
+from tabla_gen.model import Engine, Model
 from tabla_gen.networks import ACTIVATIONS, Network, network
 from tabla_gen.program import Program, _columns, _rows
+from tabla_gen.progress import Losses, callback
+from tabla_gen.scales import Moments, rescaled
 
 _SHARED = """
     Parameters
@@ -48,6 +51,16 @@ _SHARED = """
         What trains and predicts: float64, words, the grid cycle by cycle, its Verilog.
     config : str or path, optional
         The machine: the name of a configuration, a TOML file, or its text.
+    machine : dict, optional
+        Keys of the `[machine]` table, stronger than the configuration's: `{"pus": 4, "word": 12}`.
+    early_stopping : bool
+        Keep a part of the rows apart, end where it does not improve for `n_iter_no_change` epochs, and keep the best weights.
+    validation_fraction : float
+        That part.
+    n_iter_no_change : int
+        Epochs without a better loss.
+    warm_start : bool
+        `fit` begins with the weights and scales of the last one.
     random_state : int, RandomState or None
         Seed of initial weights and of the order of the samples.
 %(own)s    verbose : bool
@@ -61,6 +74,8 @@ _SHARED = """
         The trained model: weights, results, `save`.
     n_iter_ : int
         Epochs of the last `fit` or `partial_fit`.
+    loss_curve_ : list of float
+        Mean loss on up to 256 rows of the training after each epoch, in real numbers.
 %(attributes)s    n_features_in_ : int
         Features seen by `fit`.
 """
@@ -81,8 +96,13 @@ class _Estimator(BaseEstimator):
         batch_size: int = 1,
         max_iter: int = 100,
         standardise: bool = True,
-        engine: str = "golden",
+        engine: Engine = "golden",
         config: Any = None,
+        machine: Mapping[str, Any] | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -99,6 +119,11 @@ class _Estimator(BaseEstimator):
         self.standardise = standardise
         self.engine = engine
         self.config = config
+        self.machine = machine
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
@@ -110,7 +135,7 @@ class _Estimator(BaseEstimator):
         for name, values in known.items():
             if getattr(self, name) not in values:
                 raise UsageError(f"{name} is one of {', '.join(values)}, not {getattr(self, name)!r}", "E-USAGE")
-        for name, least in (("max_iter", 1), ("batch_size", 1)):
+        for name, least in (("max_iter", 1), ("batch_size", 1), ("n_iter_no_change", 1)):
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least:
                 raise UsageError(f"{name} is an integer, at least {least}, not {value!r}", "E-USAGE")
@@ -118,6 +143,11 @@ class _Estimator(BaseEstimator):
             raise UsageError(f"hidden_layer_sizes are integers above 0, not {self.hidden_layer_sizes!r}", "E-USAGE")
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise UsageError(f"alpha is at least 0, not {self.alpha!r}", "E-USAGE")
+        rate = self.learning_rate
+        if rate != "auto" and not (isinstance(rate, Real) and np.isfinite(rate) and rate > 0):
+            raise UsageError(f'learning_rate is "auto" or above 0, not {rate!r}', "E-USAGE")
+        if not 0 < self.validation_fraction < 1:
+            raise UsageError(f"validation_fraction is between 0 and 1, not {self.validation_fraction!r}", "E-USAGE")
 
     @property
     def _hidden(self) -> tuple[int, ...]:
@@ -150,11 +180,13 @@ class _Estimator(BaseEstimator):
             "schedule": "constant" if going_on else self.schedule,
             "standardise": bool(self.standardise),
             "standardise_target": bool(self.standardise) and extra.pop("scales_target", False),
+            "validation": float(self.validation_fraction) if self.early_stopping and not going_on else None,
+            "patience": int(self.n_iter_no_change) if self.early_stopping and not going_on else None,
             "initial": {f"w{n}": "he" if n < layers[-1] else "xavier" for n in layers} if self._hidden else {},
             **extra,
         }
         name = type(self).__name__.lower()
-        return Program.from_text(network(net), name=name, train=train, config=self.config)
+        return Program.from_text(network(net), name=name, train=train, config=self.config, machine=self.machine)
 
     def _train(
         self,
@@ -163,6 +195,7 @@ class _Estimator(BaseEstimator):
         weight: NDArray[np.float64],
         program: Program,
         going_on: bool,
+        before: Model | None,
     ) -> None:
         names = getattr(self, "feature_names_in_", None)
         mean = weight.mean()
@@ -179,10 +212,31 @@ class _Estimator(BaseEstimator):
             "split": 1.0,
             "missing": "refuse",
         }
-        start = self.model_ if going_on and hasattr(self, "model_") else None
-        self.model_ = program._trained(rows, asked, self.engine, start, progress=bool(self.verbose))
+        start = before
+        if self.program is None and self.standardise:
+            scaled = targets["codes"] if self._scales_target else None
+            if before is None:
+                self._moments = Moments(X, scaled)
+            elif going_on:
+                self._moments.add(X, scaled)
+                start = rescaled(before, self._moments)
+        losses = Losses(callback(bool(self.verbose)))
+        self.model_ = program._trained(rows, asked, self.engine, start, progress=losses)
+        self.loss_curve_ = losses.curve
         self.program_ = program
-        self.n_iter_ = self.model_.results["epochs"]
+        self.n_iter_ = len(losses.curve)
+
+    def _before(self, going_on: bool) -> Model | None:
+        """The model that a training goes on from."""
+        before = getattr(self, "model_", None) if going_on or self.warm_start else None
+        if before is not None and self.program is None and self._shape != self._hidden:
+            message = f"hidden_layer_sizes were {self._shape} in the first call and are {self._hidden} now"
+            raise UsageError(f"{message}: weights of other sizes cannot go on", "E-USAGE")
+        self._shape = self._hidden
+        return before
+
+    # Whether targets are scaled, too.
+    _scales_target = False
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """What the network says, before a link: of shape (rows, outputs)."""
@@ -250,32 +304,31 @@ class TablaRegressor(RegressorMixin, _Estimator):
     }
 
     _losses = ("auto", "squared", "absolute", "huber")
+    _scales_target = True
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TablaRegressor:
         """Train on `X` of shape (rows, features) and `y` of shape (rows,) or (rows, targets)."""
         return self._fit(X, y, sample_weight, going_on=False)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TablaRegressor:
-        """One epoch more; the first call decides the scales of features and targets."""
+        """One epoch more; the scales of features and targets follow all rows so far. With `program`, the first call decides them."""
         return self._fit(X, y, sample_weight, going_on=True)
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, going_on: bool) -> TablaRegressor:
         self._check_parameters()
-        goes_on = going_on and hasattr(self, "model_")
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=not goes_on)
+        before = self._before(going_on)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=before is None)
         y = np.asarray(y, dtype=np.float64)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         codes = y.reshape(len(y), -1)
         if self.program is not None:
             program = self.program
-        elif goes_on:
-            program = self.program_
         else:
             loss = "squared" if self.loss == "auto" else self.loss
             net = Network(X.shape[1], codes.shape[1], loss, self._hidden, self.activation, float(self.alpha))
             heaviest = float(weight.max() / max(weight.mean(), 1e-300))
             program = self._written(net, self._rate(X.shape[1], loss, heaviest), going_on, {"scales_target": True})
-        self._train(X, {"codes": codes}, weight, program, going_on)
+        self._train(X, {"codes": codes}, weight, program, going_on, before)
         self._flat = y.ndim == 1
         return self
 
@@ -289,6 +342,10 @@ class TablaRegressor(RegressorMixin, _Estimator):
         mean, deviation = map(np.array, self.model_._native.target_scales)
         values = values * deviation + mean
         return values[:, 0] if self._flat else values
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The coefficient of determination, R2."""
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -322,8 +379,13 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         batch_size: int = 1,
         max_iter: int = 100,
         standardise: bool = True,
-        engine: str = "golden",
+        engine: Engine = "golden",
         config: Any = None,
+        machine: Mapping[str, Any] | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
         random_state: Any = None,
         class_weight: Any = None,
         verbose: bool = False,
@@ -342,6 +404,11 @@ class TablaClassifier(ClassifierMixin, _Estimator):
             standardise=standardise,
             engine=engine,
             config=config,
+            machine=machine,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )
@@ -354,18 +421,19 @@ class TablaClassifier(ClassifierMixin, _Estimator):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> TablaClassifier:
-        """One epoch more; the first call decides scales and classes, and needs `classes` unless `y` has them all."""
+        """One epoch more; the first call decides the classes, and needs `classes` unless `y` has them all. Scales follow all rows so far; with `program`,
+        the first call decides them."""
         return self._fit(X, y, sample_weight, classes, going_on=True)
 
     def _fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: ArrayLike | None, going_on: bool
     ) -> TablaClassifier:
         self._check_parameters()
-        goes_on = going_on and hasattr(self, "model_")
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=not goes_on)
+        before = self._before(going_on)
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=before is None)
         check_classification_targets(y)
         present = np.unique(y)
-        if goes_on:
+        if before is not None:
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(f"classes are those of the first call, {self.classes_}, not {classes}")
         else:
@@ -382,24 +450,29 @@ class TablaClassifier(ClassifierMixin, _Estimator):
             weight = weight * compute_sample_weight(self.class_weight, y)
         codes = np.searchsorted(self.classes_, y)
         heaviest = float(weight.max() / max(weight.mean(), 1e-300))
-        self._train(X, self._targets(codes), weight, self._chosen(X.shape[1], heaviest, going_on, goes_on), going_on)
+        self._train(X, self._targets(codes), weight, self._chosen(X.shape[1], heaviest, going_on), going_on, before)
+        self.model_._classes = self.classes_
+        self.model_._one_against_rest = self.program is None and len(self.classes_) > 2
         return self
 
     @property
     def _link(self) -> str:
         return "logistic" if self.loss == "auto" else self.loss
 
-    def _chosen(self, features: int, heaviest: float, going_on: bool, goes_on: bool) -> Program:
+    def _names(self) -> list[str]:
+        """The classes as text."""
+        return list(map(str, self.classes_.tolist()))
+
+    def _chosen(self, features: int, heaviest: float, going_on: bool) -> Program:
         if self.program is not None:
             return self.program
-        if goes_on:
-            return self.program_
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         loss, extra = self._link, {}
-        if loss == "hinge":
+        if outputs == 1:
+            low = -1.0 if loss == "hinge" else 0.0
+            extra["labels"] = dict(zip(self._names(), (low, 1.0), strict=True))
+        elif loss == "hinge":
             extra["labels"] = {"-1": -1.0, "1": 1.0}
-        elif outputs == 1:
-            extra["labels"] = {"0": 0.0, "1": 1.0}
         else:
             loss = "one_hot"
         net = Network(features, outputs, loss, self._hidden, self.activation, float(self.alpha))
@@ -407,13 +480,17 @@ class TablaClassifier(ClassifierMixin, _Estimator):
 
     def _targets(self, codes: NDArray[np.intp]) -> dict[str, Any]:
         if self.program is not None:
-            return {"cells": [[str(code)] for code in codes.tolist()]}
-        names = [str(name) for name in range(len(self.classes_))]
+            names = self._names()
+            return {"cells": [[names[code]] for code in codes.tolist()]}
         several = len(self.classes_) > 2
         if self._link == "hinge":
             right = codes[:, None] == np.arange(len(self.classes_)) if several else codes[:, None] == 1
             return {"codes": np.where(right, 1.0, -1.0)}
-        return {"codes": codes[:, None].astype(np.float64), "classes": names if several else ()}
+        return {"codes": codes[:, None].astype(np.float64), "classes": self._names() if several else ()}
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows whose class is predicted."""
+        return float(super().score(X, y, sample_weight))
 
     @available_if(_writes)
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -426,7 +503,7 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         check_is_fitted(self)
         if self.program is not None:
             X = validate_data(self, X, dtype=np.float64, reset=False)
-            return self.classes_[self.model_._read(self.model_._quietly(X, self.engine)).astype(np.intp)]
+            return self.model_._read(self.model_._quietly(X, self.engine))
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]

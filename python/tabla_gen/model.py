@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from tabla_gen import _native, errors, report
 from tabla_gen.explanation import Explanation
 from tabla_gen.hardware import Hardware
 from tabla_gen.report import Report
+
+Engine = Literal["golden", "fixed", "array", "rtl"]
+"""What computes: float64, words, the grid cycle by cycle, its Verilog."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +51,15 @@ class Evaluation:
         return self.values[name]
 
 
+@dataclass(frozen=True)
+class Made:
+    """How a model was trained: what `build` and `report` need of it."""
+
+    rows: dict[str, Any]
+    asked: dict[str, Any]
+    call: str
+
+
 class Model:
     """A trained model: weights, and all that is needed to predict. `Program.train` and `Program.load` make one.
 
@@ -69,16 +81,19 @@ class Model:
         program: Program,
         native: _native.Model,
         results: dict[str, Any] | None = None,
-        integers: bool = False,
+        classes: Sequence[Any] | None = None,
         training: _native.Training | None = None,
-        call: str = "",
+        made: Made | None = None,
     ) -> None:
         self.program = program
         self.results = results or {}
         self._native = native
-        self._integers = integers
+        # The classes as they were given; the native half has their text.
+        self._classes = classes
+        # Whether each class has an output of its own, and the largest one decides.
+        self._one_against_rest = False
         self._training = training
-        self._call = call
+        self._made = made
 
     @property
     def weights(self) -> dict[str, NDArray[np.float64]]:
@@ -90,13 +105,13 @@ class Model:
         """Names of the features, in the order of the columns of `X`."""
         return self._native.features
 
-    def raw(self, X: ArrayLike, *, engine: str = "golden", output: str | None = None) -> NDArray[np.float64]:
+    def raw(self, X: ArrayLike, *, engine: Engine = "golden", output: str | None = None) -> NDArray[np.float64]:
         """What the program computes for each row.
 
         Parameters
         ----------
         X : array of shape (rows, features)
-            Features in the units of the training data.
+            Features in the units of the training data; the columns of a DataFrame are taken by their names.
         engine : {"golden", "fixed", "array", "rtl"}
             What computes: float64, or words as the hardware has them.
         output : str, optional
@@ -107,9 +122,21 @@ class Model:
         ndarray of shape (rows, elements), float64
             In the program's units.
         """
-        values, _, warnings = self._native.raw(matrix(X), engine, output)
+        values, _, warnings = self._native.raw(self._features(X), engine, output)
         errors.warn(warnings)
         return array(values)
+
+    def _features(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Rows of features, in the order of the training."""
+        names, given = self.feature_names, getattr(X, "columns", None)
+        if given is None or names == [f"x{n}" for n in range(len(names))]:
+            return matrix(X)
+        columns = list(map(str, given))
+        wrong = [f"no column {name!r}" for name in names if name not in columns]
+        wrong += [f"a column {name!r} that the training has not seen" for name in columns if name not in names]
+        if wrong:
+            raise errors.UsageError(f"X has {', '.join(wrong[:5])}", "E-USAGE")
+        return matrix(X)[:, [columns.index(name) for name in names]]
 
     def _quietly(self, X: NDArray[np.float64], engine: str, output: str | None = None) -> NDArray[np.float64]:
         """As `raw`; on real numbers there is nothing to warn of but values that the training has not seen, as in every test part."""
@@ -117,7 +144,7 @@ class Model:
             return self.raw(X, engine=engine, output=output)
         return array(self._native.raw(X, engine, output)[0])
 
-    def predict(self, X: ArrayLike, *, engine: str = "golden") -> NDArray[Any]:
+    def predict(self, X: ArrayLike, *, engine: Engine = "golden") -> NDArray[Any]:
         """The prediction for each row: a class, or numbers in the units of the target.
 
         Parameters
@@ -133,8 +160,14 @@ class Model:
 
     def _read(self, raw: NDArray[np.float64]) -> NDArray[Any]:
         """What raw predictions mean."""
+        classes = self._classes
+        if classes is not None and self._one_against_rest:
+            return np.asarray(classes)[raw.argmax(axis=1)]
         read = np.array(json.loads(self._native.read(raw)))
-        return read.astype(np.int64) if self._integers and read.dtype.kind == "U" else read
+        if classes is None or read.dtype.kind != "U":
+            return read
+        by_name = {str(value): value for value in classes}
+        return np.array([by_name.get(name, name) for name in read.ravel().tolist()]).reshape(read.shape)
 
     def explain(self) -> Explanation:
         """How many cycles an update takes on the grid, and why. A model that was loaded has no data that would say it."""
@@ -157,13 +190,16 @@ class Model:
         KeyboardInterrupt
             At Ctrl-C, at once.
         """
-        training = self._trained("build")
-        return written(training.build(None if board is None else self.program._on(board)), out)
+        on = None if board is None else self.program._on(board)
+        if self._training is None and self._made is not None:
+            rows, asked = self._made.rows, self._made.asked
+            return written(self.program._native.rebuild(rows, asked, self._native, on), out)
+        return written(self._trained("build").build(on), out)
 
     def report(self, widths: Sequence[int] = ()) -> Report:
         """The report page: figures, curves, cycles by source line, timeline, waves, placement. Measures an update on the simulated grid, and
         repeats the training in words of each of `widths` bits."""
-        return Report(self._trained("report").page(self._call, list(widths)))
+        return Report(self._trained("report").page(self._made.call if self._made else "", list(widths)))
 
     def _trained(self, what: str) -> _native.Training:
         if self._training is None:
@@ -176,11 +212,13 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         text = self._native.to_text("the pickled model")
-        return {"program": self.program, "results": self.results, "integers": self._integers, "text": text}
+        kept = {"program": self.program, "results": self.results, "classes": self._classes, "made": self._made}
+        return {**kept, "one_against_rest": self._one_against_rest, "text": text}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         native = _native.Model.of_text(state["program"]._native, "the pickled model", state["text"])
-        self.__init__(state["program"], native, state["results"], state["integers"])  # type: ignore[misc]
+        self.__init__(state["program"], native, state["results"], state["classes"], made=state["made"])  # type: ignore[misc]
+        self._one_against_rest = state["one_against_rest"]
 
     def _repr_html_(self) -> str:
         return report.html(self)

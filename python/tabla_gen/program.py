@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tabla_gen import _native, errors, settings
 from tabla_gen.explanation import Explanation
 from tabla_gen.hardware import Hardware
-from tabla_gen.model import Evaluation, Model, array, matrix, written
+from tabla_gen.model import Engine, Evaluation, Made, Model, array, matrix, written
 from tabla_gen.progress import Progress, callback
 
 _LANGUAGES = {"tabla": "t", "tensor_comprehensions": "tc", "tile": "tile", "rink": "rink"}
@@ -134,7 +135,7 @@ class Program:
         """
         return self._native.check(_inputs(inputs or {}))
 
-    def eval(self, inputs: Mapping[str, ArrayLike] | None = None, *, engine: str = "golden") -> Evaluation:
+    def eval(self, inputs: Mapping[str, ArrayLike] | None = None, *, engine: Engine = "golden") -> Evaluation:
         """Evaluate the program once.
 
         Parameters
@@ -153,7 +154,7 @@ class Program:
         X: ArrayLike,
         y: ArrayLike | None = None,
         *,
-        engine: str = "golden",
+        engine: Engine = "golden",
         epochs: int | None = None,
         batch: int | None = None,
         reduction: str | None = None,
@@ -207,11 +208,12 @@ class Program:
             At Ctrl-C, at once.
         """
         features = matrix(X)
-        integers, cells, codes = False, None, None
+        _check_counts(epochs=epochs, batch=batch)
+        classes, cells, codes = None, None, None
         if y is not None and self._native.has_labels():
             targets = np.asarray(y)
-            integers = targets.dtype.kind in "iub"
             targets = targets.reshape(len(targets), -1)
+            classes = list(dict.fromkeys(targets.ravel().tolist()))
             cells = [[str(cell) for cell in row] for row in targets.tolist()]
         elif y is not None:
             codes = np.asarray(y, dtype=np.float64)
@@ -227,17 +229,17 @@ class Program:
         }
         names = feature_names or _columns(X, features.shape[1])
         rows = _rows(features, names, cells=cells, codes=codes, sample_weight=sample_weight)
-        return self._trained(rows, asked, engine, start, curves, progress, integers)
+        return self._trained(rows, asked, engine, start, curves, progress, classes)
 
     def _trained(
         self,
         rows: dict[str, Any],
         asked: dict[str, Any],
-        engine: str,
+        engine: Engine,
         start: Model | Mapping[str, ArrayLike] | None = None,
         curves: bool = False,
         progress: Progress = False,
-        integers: bool = False,
+        classes: Sequence[Any] | None = None,
     ) -> Model:
         before, weights = None, None
         if isinstance(start, Model):
@@ -247,7 +249,8 @@ class Program:
         done = self._native.train(rows, asked, engine, before, weights, curves, callback(progress))
         said = ", ".join(f"{name}={value!r}" for name, value in {"engine": engine, **asked}.items() if value is not None)
         made = "from_text(...)" if self._how == "text" else f"from_file({self._arguments['path']!r})"
-        return Model(self, done.model(), json.loads(done.results()), integers, done, f"Program.{made}.train(X, y, {said})")
+        made = Made(rows, asked, f"Program.{made}.train(X, y, {said})")
+        return Model(self, done.model(), json.loads(done.results()), classes, done, made)
 
     def explain(self, inputs: Mapping[str, ArrayLike] | None = None) -> Explanation:
         """How many cycles a function takes, and why; `Model.explain` says it of a training.
@@ -356,6 +359,12 @@ def _configuration(config: str | os.PathLike[str] | None) -> dict[str, str | Non
 
 def _toml(value: Any) -> str:
     return value if isinstance(value, str) else settings.value(value)
+
+
+def _check_counts(**counts: Any) -> None:
+    for name, count in counts.items():
+        if count is not None and (not isinstance(count, Integral) or isinstance(count, bool) or count < 1):
+            raise errors.UsageError(f"{name} is an integer, at least 1, not {count!r}", "E-USAGE")
 
 
 def _columns(X: Any, count: int) -> list[str]:

@@ -32,6 +32,22 @@ def callback(progress: Progress) -> Callback | None:
     return _Bars(tqdm)
 
 
+class Losses:
+    """Gathers the loss of each epoch of the lowest engine, and shows what another callback shows."""
+
+    def __init__(self, shown: Callback | None) -> None:
+        self.curve: list[float] = []
+        self._shown = shown
+
+    def __call__(self, what: str, engine: str, done: int, epochs: int, loss: float | None) -> None:
+        if what == "begin":
+            self.curve = []
+        elif what == "epoch" and loss is not None:
+            self.curve.append(loss)
+        if self._shown is not None:
+            self._shown(what, engine, done, epochs, loss)
+
+
 class _Bars:
     def __init__(self, tqdm: Any) -> None:
         self.tqdm = tqdm

@@ -10,11 +10,12 @@
 //!
 //! The derivative of a cross entropy by the logit is the difference of prediction and label, without a quotient that overflows.
 
-use super::builder::{mentions, substitute};
+use super::builder::{Builder, mentions, substitute};
+use super::versions::iterators;
 use crate::canonical::fresh_name;
 use crate::tensor::{
-    Affine, Aggregate, Binary, Body, Function, IterId, Nest, Node, NodeId, Program, Role, Start, Tensor, TensorId,
-    Unary,
+    Affine, Aggregate, Binary, Body, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
+    Tensor, TensorId, Unary,
 };
 
 /// The function that makes a prediction of a logit.
@@ -26,6 +27,11 @@ pub(super) enum Link {
 }
 
 impl Link {
+    /// Whether it makes something of a tensor of this shape: a softmax needs classes.
+    pub(super) fn takes(self, shape: &[u32]) -> bool {
+        self != Link::Softmax || !shape.is_empty()
+    }
+
     /// For messages.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -71,6 +77,57 @@ pub(super) fn logit(program: &mut Program, prediction: TensorId, link: Link) -> 
         program.nests.insert(writer + 1, nest);
     }
     Some(logit)
+}
+
+/// A new tensor with what the link makes of `logits`, a softmax along the last dimension; its Nests come last.
+///
+/// ```text
+/// m = max z[i];   e[i] = exp(z[i] - m);   s += e[i];   h[i] = e[i] / s
+/// ```
+pub(super) fn append(program: &mut Program, logits: TensorId, link: Link) -> TensorId {
+    let Tensor { name, shape, span, .. } = program.tensors[logits.0].clone();
+    let tensor = |program: &mut Program, part: &str, shape: &[u32]| {
+        let name = fresh_name(program, &format!("{name}.{part}"));
+        let tensor = Tensor { name, shape: shape.to_vec(), role: Role::Temporary, element: Element::Real, span };
+        program.tensors.push(tensor);
+        TensorId(program.tensors.len() - 1)
+    };
+    let all: Vec<Iterator> = iterators(&shape.iter().map(|&extent| (0, i64::from(extent))).collect::<Vec<_>>());
+    let index: Vec<Affine> = (0..shape.len()).map(|d| Affine::iterator(IterId(d))).collect();
+    let outer = shape.len().saturating_sub(1);
+    let nest = |out: TensorId, free: usize, aggregate: Aggregate, body: Body| Nest {
+        iterators: all.clone(),
+        free,
+        guards: Vec::new(),
+        out,
+        out_index: index[..free].to_vec(),
+        aggregate,
+        start: Start::Identity,
+        body,
+        origin: span.into(),
+    };
+    let mut b = Builder::default();
+    let z = b.read(logits, index.clone());
+    if let Link::Sigmoid | Link::Exponential = link {
+        let function = if link == Link::Sigmoid { Function::Sigmoid } else { Function::Exp };
+        let made = b.call(function, vec![z]);
+        let out = tensor(program, link.name(), &shape);
+        program.nests.push(nest(out, shape.len(), Aggregate::Assign, b.rooted(made)));
+        return out;
+    }
+    let [largest, sum] = ["largest", "sum"].map(|part| tensor(program, part, &shape[..outer]));
+    let [grown, out] = ["grown", link.name()].map(|part| tensor(program, part, &shape));
+    let (m, s, e) =
+        (b.read(largest, index[..outer].to_vec()), b.read(sum, index[..outer].to_vec()), b.read(grown, index.clone()));
+    let shifted = b.sub(z, m);
+    let (exponential, quotient) = (b.call(Function::Exp, vec![shifted]), b.div(e, s));
+    program.nests.extend([
+        nest(largest, outer, Aggregate::Max, b.rooted(z)),
+        nest(grown, shape.len(), Aggregate::Assign, b.rooted(exponential)),
+        nest(sum, outer, Aggregate::Add, b.rooted(e)),
+        nest(out, shape.len(), Aggregate::Assign, b.rooted(quotient)),
+    ]);
+    out
 }
 
 /// The value of the logit at the points of a Nest that writes the prediction.

@@ -14,7 +14,7 @@
 //! Values are computed from the logit `z` where that is exact for every prediction; derivatives have no quotient.
 
 use super::builder::Builder;
-use super::links::{Link, logit, original};
+use super::links::{Link, append, logit, original};
 use super::versions::{iterators, written_boxes};
 use crate::canonical::fresh_name;
 use crate::tensor::{
@@ -180,9 +180,20 @@ pub struct Applied {
     pub span: Span,
 }
 
+/// What happens to a prediction that nothing has made a probability of, where the loss is for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlinked {
+    /// E-LINK.
+    Refused,
+    /// It is a logit: sigmoid, softmax or exponential are appended.
+    Appended,
+}
+
 /// Append the value of a loss to a program.
 ///
 ///     minimize squared(h, y);      =>      squared.1 += 0.5 * (h[i] - y[i]) * (h[i] - y[i])
+///
+/// Where a program says its prediction and the `[train]` table the loss, `z` may be given for `softmax(z)`: its name then means the probabilities.
 ///
 /// # Errors
 /// E-SHAPE: prediction and label differ; E-LINK: the prediction was made by something else than the loss is for.
@@ -191,7 +202,7 @@ pub fn apply(
     loss: Loss,
     prediction: TensorId,
     label: TensorId,
-    span: Span,
+    (unlinked, span): (Unlinked, Span),
 ) -> Result<Applied, Diagnostic> {
     let (h, y) = (&program.tensors[prediction.0], &program.tensors[label.0]);
     if h.shape != y.shape {
@@ -205,7 +216,7 @@ pub fn apply(
         );
         return Err(Diagnostic::new(Code::Shape, span, message).with_label("different shapes"));
     }
-    let source = original(program, prediction);
+    let mut source = original(program, prediction);
     let known = written_boxes(program, label);
     if !written_boxes(program, source).iter().all(|ranges| covered(ranges, &known)) {
         let message = format!("`{}` has no value where `{}` has one", y.name, h.name);
@@ -213,7 +224,17 @@ pub fn apply(
     }
     let at = match loss.link() {
         None => prediction,
-        Some(link) => logit(program, source, link).ok_or_else(|| wrong_link(program, loss, link, prediction, span))?,
+        Some(link) => match logit(program, source, link) {
+            Some(logit) => logit,
+            None if unlinked == Unlinked::Appended && link.takes(&program.tensors[source.0].shape) => {
+                let logits = source;
+                source = append(program, logits, link);
+                let names = program.names.iter_mut().filter(|(_, id)| *id == prediction || *id == logits);
+                names.for_each(|(_, id)| *id = source);
+                logits
+            }
+            None => return Err(wrong_link(program, loss, link, prediction, span)),
+        },
     };
     let tensor = Tensor {
         name: fresh_name(program, loss.name()),

@@ -117,7 +117,7 @@ fn objective(program: &mut Program, minimised: &Minimised) -> Result<(TensorId, 
             let prediction = result(program, &minimised.prediction, "the prediction")?;
             let label = label(program, prediction, minimised.label.as_deref())?;
             let span = program.tensors[prediction.0].span;
-            let applied = losses::apply(program, *loss, prediction, label, span)?;
+            let applied = losses::apply(program, *loss, prediction, label, (losses::Unlinked::Appended, span))?;
             Ok((applied.value, vec![applied]))
         }
     }

@@ -367,7 +367,7 @@ impl Lowering<'_, '_> {
             );
             return None;
         };
-        match losses::apply(&mut self.program, loss, h, y, span) {
+        match losses::apply(&mut self.program, loss, h, y, (losses::Unlinked::Refused, span)) {
             Ok(applied) => {
                 let value = applied.value;
                 self.losses.push(applied);
