@@ -111,8 +111,11 @@ fn binary_points_come_from_a_calibration() {
     }
     let few = eval(&inputs, "docs/errors/W-CALIBRATION.records.json").stdout;
     assert!(few.contains("binary points are chosen from 2 records"), "{few}");
-    let wrong = file(folder.path(), "w.csv", "a,b,c,d\n1,2,3,4\n");
-    let refused = run(&["eval", HALF, "--inputs", &inputs, "--engine", "fixed", "--calibrate", &wrong]);
-    assert_eq!(refused.code, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("E-DATA"), "{}", refused.stderr);
+    // Other widths than that of the input, even those that divide it, and what is no number.
+    for wrong in ["a,b,c,d\n1,2,3,4\n", "a\n1\n2\n", "a,b\nnan,1\n2,3\n", "a,b\n1,2\n,3\n"] {
+        let wrong = file(folder.path(), "w.csv", wrong);
+        let refused = run(&["eval", HALF, "--inputs", &inputs, "--engine", "fixed", "--calibrate", &wrong]);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains("E-DATA"), "{}", refused.stderr);
+    }
 }

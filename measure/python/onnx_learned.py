@@ -346,7 +346,35 @@ def qonnx():
     yield one("bipolar", "BipolarQuant", [0.75], binary_quant(x, array(0.75)))
 
 
-FAMILIES = [trees, machines, encoders, quantised, scans, qonnx]
+def edges():
+    """Decimals that single precision rounds to a threshold, infinite leaves, and classifiers of one class or of one row of coefficients."""
+    decimals = np.array([[0.2, 1.0], [0.7, 2.0], [0.3, -1.0], [-3.0, 0.0]])
+    nodes = {"nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3}
+    nodes |= {"nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0]}
+
+    def tree(operator, prefix, weights, outputs, mode="BRANCH_LEQ", threshold=0.5, **settings):
+        settings |= {"nodes_modes": [mode, "LEAF", "LEAF"], "nodes_values": [threshold, 0.0, 0.0]}
+        settings |= {f"{prefix}_treeids": [0, 0], f"{prefix}_nodeids": [1, 2], f"{prefix}_ids": [0, 0], f"{prefix}_weights": weights}
+        return learned(operator, decimals.astype(np.float32), outputs, **nodes, **settings)[0]
+
+    def said(name, made):
+        return name, made, [decimals], ort.InferenceSession(made.SerializeToString()).run(None, {"x": decimals.astype(np.float32)})
+
+    value, classes = [("y", FLOAT, None)], [("label", INT64, None), ("scores", FLOAT, None)]
+    for mode in MODES:
+        for threshold in [0.2, 0.7, 0.3]:
+            made = tree("TreeEnsembleRegressor", "target", [1.0, 2.0], value, mode, threshold, n_targets=1)
+            yield said(f"decimal_{mode.lower()}_{threshold}", made)
+    yield said("tree_infinite_leaf", tree("TreeEnsembleRegressor", "target", [np.inf, 1.0], value, n_targets=1))
+    yield said("tree_infinite_least", tree("TreeEnsembleRegressor", "target", [np.inf, 1.0], value, n_targets=1, aggregate_function="MIN"))
+    for post in ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"]:
+        settings = {"classlabels_int64s": [7], "post_transform": post, "base_values": [0.125]}
+        yield said(f"forest_of_one_class_{post.lower()}", tree("TreeEnsembleClassifier", "class", [0.25, -0.75], classes, **settings))
+        settings = {"coefficients": [1.0, -2.0], "intercepts": [0.25], "classlabels_ints": [3, 9], "post_transform": post}
+        yield said(f"linear_of_one_row_{post.lower()}", learned("LinearClassifier", decimals.astype(np.float32), classes, **settings)[0])
+
+
+FAMILIES = [trees, machines, encoders, quantised, scans, qonnx, edges]
 
 
 def main():

@@ -27,7 +27,7 @@ use arch::{Code, Diagnostic};
 use compiler::canonical::Options;
 use compiler::fixed::{self, Kind, NumberReport, Role};
 use compiler::ranges::{is_beyond, within_words};
-use compiler::tensor::{Program, TensorId};
+use compiler::tensor::{self, Program, TensorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -210,7 +210,7 @@ impl Pair<'_> {
         for step in steps {
             run.set(step);
             run.step(&suspects, &results)?;
-            rows += 1;
+            rows += self.rows_of_step();
         }
         let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), Distance::and);
         let error = run.results.iter().map(|result| result.share()).fold(0.0, f64::max);
@@ -247,6 +247,16 @@ impl Pair<'_> {
     fn source_name(&self, there: TensorId) -> &str {
         let name = &self.lowered.tensors[there.0].name;
         name.split('.').next().unwrap_or(name)
+    }
+
+    /// Rows that a step computes: the first dimension of what is given, where there are tables.
+    fn rows_of_step(&self) -> u64 {
+        let given = self
+            .source
+            .tensors
+            .iter()
+            .filter(|tensor| matches!(tensor.role, tensor::Role::Input | tensor::Role::InOut));
+        given.filter(|tensor| tensor.shape.len() > 1).map(|tensor| u64::from(tensor.shape[0])).max().unwrap_or(1)
     }
 
     /// Named values, and states that are updated: in the source, and in fixed point.

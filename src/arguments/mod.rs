@@ -421,6 +421,9 @@ pub struct Explain {
 pub struct Ir {
     #[command(flatten)]
     pub target: Target,
+    /// The program as `eval` runs it on these inputs, with every name kept; `-` reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "inputs", "pass_input"])]
+    pub evaluate: Option<PathBuf>,
     /// Pass or stage; with --pass-input, the pass to run
     #[arg(long, value_name = "PASS|STAGE", required_unless_present = "list")]
     pub after: Option<String>,

@@ -5,10 +5,11 @@ use crate::output::{self, Talk};
 use crate::subject;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ir::{Settings, passes};
+use sim::eval::with_shapes_of;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::ir::{Given, known, names, text_after};
-use workbench::{Choices, Failure, Source, project, reading};
+use workbench::{Choices, Failure, Records, Source, project, reading};
 
 /// Print what is asked for. A text is printed as it is in either format.
 pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
@@ -22,7 +23,14 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
     let target = &options.target;
     let project = subject::target(global, target)?;
     let data = subject::data(target);
-    let text = if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
+    let text = if let Some(path) = &options.evaluate {
+        subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
+        let records = Records::open(path)?;
+        let inputs = records.one()?;
+        let (program, _) = project.read(&with_shapes_of(inputs, project.options(&[])), Some(inputs))?;
+        let program = project.with_resident(program)?;
+        text_after(&project, Given::Evaluation(&program, inputs), name, talk)?
+    } else if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
         subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
         let records = subject::records(target.inputs.as_deref())?;
         text_after(&project, Given::Function(records.as_ref()), name, talk)?

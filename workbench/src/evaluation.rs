@@ -93,6 +93,50 @@ impl Evaluation {
     }
 }
 
+/// What an evaluation computes in words, before any engine runs it.
+pub(crate) struct Lowered {
+    /// The program, in words too.
+    pub(crate) upper: Upper,
+    /// What is given, by name; an undefined element is 0.
+    held: Values,
+    /// Rows that the binary points were chosen from, if they were given apart.
+    rows: Option<usize>,
+}
+
+impl Lowered {
+    /// An evaluation keeps every name.
+    pub(crate) const OPTIONS: Options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+
+    /// Choose binary points for what is given.
+    pub(crate) fn new(
+        project: &Project,
+        program: &Program,
+        inputs: &[(TensorId, Elements)],
+        progress: &dyn Progress,
+    ) -> Result<Lowered, Failure> {
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let options = Lowered::OPTIONS;
+        let value = |(id, values): &(TensorId, Elements)| {
+            let values = values.iter().map(|value| value.unwrap_or(0.0)).collect();
+            (program.tensors[id.0].name.clone(), values)
+        };
+        let held: Values = inputs.iter().map(value).collect();
+        let step = std::slice::from_ref(&held);
+        let calibration = calibration::read(project, program)?;
+        let seen = calibration.as_ref().map(|calibration| calibration.records.as_slice());
+        let is_state = |name: &String| {
+            program.tensors.iter().any(|tensor| tensor.name == *name && tensor.role == tensor::Role::State)
+        };
+        let states =
+            held.iter().filter(|(name, _)| is_state(name)).map(|(name, values)| (name.clone(), values.clone()));
+        let upper =
+            Upper::calibrated(program, &options, &states.collect(), (step, seen), &project.numbers()).map_err(about)?;
+        progress.warnings(&project.source, &upper.numbers.notes);
+        let rows = calibration.map(|calibration| calibration.rows);
+        Ok(Lowered { upper, held, rows })
+    }
+}
+
 /// The results of a rung below golden, by name.
 struct Below {
     /// Final values of the program's names.
@@ -117,25 +161,8 @@ impl Below {
         inputs: &[(TensorId, Elements)],
         progress: &dyn Progress,
     ) -> Result<Below, Failure> {
-        let about = |diagnostics| Failure::about(&project.source, diagnostics);
-        let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-        let value = |(id, values): &(TensorId, Elements)| {
-            let values = values.iter().map(|value| value.unwrap_or(0.0)).collect();
-            (program.tensors[id.0].name.clone(), values)
-        };
-        let held: Values = inputs.iter().map(value).collect();
-        let step = std::slice::from_ref(&held);
-        let calibration = calibration::read(project, program)?;
-        let seen = calibration.as_ref().map(|calibration| calibration.records.as_slice());
-        let is_state = |name: &String| {
-            program.tensors.iter().any(|tensor| tensor.name == *name && tensor.role == tensor::Role::State)
-        };
-        let states =
-            held.iter().filter(|(name, _)| is_state(name)).map(|(name, values)| (name.clone(), values.clone()));
-        let upper =
-            Upper::calibrated(program, &options, &states.collect(), (step, seen), &project.numbers()).map_err(about)?;
-        progress.warnings(&project.source, &upper.numbers.notes);
-        let accuracy = upper.accuracy().map_err(|wrong| about(vec![*wrong]))?;
+        let Lowered { upper, held, rows } = Lowered::new(project, program, inputs, progress)?;
+        let accuracy = upper.accuracy().map_err(|wrong| Failure::about(&project.source, vec![*wrong]))?;
         let words = upper.fixed;
         let mut fixed = Fixed::new(&words);
         for (id, tensor) in words.tensors.iter().enumerate() {
@@ -147,7 +174,6 @@ impl Below {
         fixed.step();
         if rung == Rung::Fixed {
             let clipped = fixed.clipped();
-            let rows = calibration.map(|calibration| calibration.rows);
             return Ok(Below { accuracy, clipped, rows, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
         }
         let image = images::of_function(project, &words)?.image;
@@ -162,7 +188,7 @@ impl Below {
         let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
         found.accuracy = accuracy;
         found.clipped = fixed.clipped();
-        found.rows = calibration.map(|calibration| calibration.rows);
+        found.rows = rows;
         found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }

@@ -9,6 +9,7 @@
 
 use crate::design::prepare;
 use crate::engines::step_options;
+use crate::evaluation;
 use crate::failure::Failure;
 use crate::functions;
 use crate::images::{self, Images, Lowered};
@@ -22,6 +23,8 @@ use compiler::image::text::Written;
 use compiler::language::nearest;
 use compiler::search::{Compiled, Stages};
 use compiler::{fixed, tensor};
+use serde_json::Value;
+use sim::eval::read_inputs;
 use std::collections::BTreeMap;
 
 /// Stages with a text form, and what each is.
@@ -88,6 +91,8 @@ pub enum Given<'a> {
     Training(&'a Data, &'a Choices),
     /// The records of a function.
     Function(Option<&'a Records>),
+    /// What `eval` is given, with the program as it reads it.
+    Evaluation(&'a tensor::Program, &'a Value),
 }
 
 /// The program after a stage or a pass.
@@ -119,6 +124,12 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
             }
             after_pass(project, &read.program, &read.options(), name)
         }
+        Given::Evaluation(program, inputs) if is_behind(name) => {
+            let inputs = read_inputs(program, inputs).map_err(|wrong| Failure::about(&project.source, wrong))?;
+            let program = evaluation::Lowered::new(project, program, &inputs, progress)?.upper.fixed;
+            text_of(name, &program, || images::of_function(project, &program))
+        }
+        Given::Evaluation(program, _) => after_pass(project, program, &evaluation::Lowered::OPTIONS, name),
     }
 }
 

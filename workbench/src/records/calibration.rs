@@ -3,11 +3,11 @@
 //! | file | its records |
 //! |---|---|
 //! | JSON, or a JSON object on each line | the records |
-//! | `.npz` with an array for each input | one record, or as many as an array is longer than its input |
-//! | any table that `train` reads: CSV, LIBSVM, `.npy`, `.npz`, Parquet | a row has the values of all inputs, in the order of the program; a last column more, or columns of text, are left out |
+//! | `.npz` with an array for each input | one record, or one for each row of the arrays |
+//! | any table that `train` reads: CSV, LIBSVM, `.npy`, `.npz` of one array, Parquet | a row has the values of all inputs, in the order of the program; a last column more, or columns without a number, are left out |
 //!
 //! Where an input takes several rows at once, as an ONNX model with an open batch does, so many rows make a record; the last one is filled
-//! up with its last row.
+//! up with its last row. Other widths than that of an input, or of a row of it, are refused.
 
 use super::Records;
 use crate::failure::{Failure, Source};
@@ -33,8 +33,28 @@ pub struct Calibration {
     pub rows: usize,
 }
 
-/// An input that records give: its name and how many elements it has.
-type Input<'a> = (&'a str, usize);
+/// An input that records give.
+#[derive(Debug, Clone, Copy)]
+struct Input<'a> {
+    name: &'a str,
+    elements: usize,
+    /// Extent of its first dimension.
+    rows: usize,
+    /// Whether that is the only one.
+    flat: bool,
+}
+
+impl<'a> Input<'a> {
+    fn of(name: &'a str, shape: &[u32]) -> Input<'a> {
+        let elements = shape.iter().map(|&extent| extent as usize).product();
+        Input { name, elements, rows: shape.first().map_or(1, |&extent| extent as usize), flat: shape.len() < 2 }
+    }
+
+    /// How many rows of so many values make it: one, or as many as it has itself.
+    fn takes(&self, values: usize) -> Option<usize> {
+        [1, self.rows].into_iter().find(|rows| values > 0 && rows * values == self.elements)
+    }
+}
 
 /// Read the records that `--calibrate` names; `None` without it.
 ///
@@ -46,11 +66,11 @@ pub fn read(project: &Project, program: &Program) -> Result<Option<Calibration>,
         .tensors
         .iter()
         .filter(|tensor| matches!(tensor.role, Role::Input | Role::Label | Role::InOut))
-        .map(|tensor| (tensor.name.as_str(), tensor.shape.iter().map(|&extent| extent as usize).product()))
+        .map(|tensor| Input::of(&tensor.name, &tensor.shape))
         .collect();
     let rows = match path.extension().and_then(|extension| extension.to_str()) {
         Some("json" | "jsonl" | "ndjson") => of_json(path, &inputs)?,
-        Some("npz") => of_arrays(path, &inputs).map_or_else(|| of_table(path, &inputs), Ok)?,
+        Some("npz") => of_arrays(path, &inputs)?.map_or_else(|| of_table(path, &inputs), Ok)?,
         _ => of_table(path, &inputs)?,
     };
     records(&rows, &inputs).map(Some).map_err(|message| wrong(path, &message))
@@ -63,10 +83,11 @@ type Row = Vec<Vec<f64>>;
 fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
     let Some(first) = rows.first() else { return Err("there are no records".to_owned()) };
     let mut at_once = None;
-    for ((name, elements), values) in inputs.iter().zip(first) {
-        let several = elements.checked_div(values.len()).filter(|&rows| rows > 0 && rows * values.len() == *elements);
-        let Some(several) = several else {
-            return Err(format!("a record gives {} values to `{name}`, which takes {elements}", values.len()));
+    for (input, values) in inputs.iter().zip(first) {
+        let Input { name, elements, rows, .. } = input;
+        let Some(several) = input.takes(values.len()) else {
+            let or_row = if *rows > 1 { format!(", or {} of a row", elements / rows) } else { String::new() };
+            return Err(format!("a record gives {} values to `{name}`, which takes {elements}{or_row}", values.len()));
         };
         if at_once.is_some_and(|known| known != several) {
             return Err(format!("`{name}` takes {several} records at once, and another input does not"));
@@ -75,9 +96,9 @@ fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
     }
     let at_once = at_once.ok_or("the program has no inputs that records give")?;
     let record = |rows: &[Row]| -> Values {
-        let value = |(number, &(name, _)): (usize, &Input<'_>)| {
+        let value = |(number, Input { name, .. }): (usize, &Input<'_>)| {
             let given = (0..at_once).map(|row| &rows[row.min(rows.len() - 1)][number]);
-            (name.to_owned(), given.flatten().copied().collect())
+            ((*name).to_owned(), given.flatten().copied().collect())
         };
         inputs.iter().enumerate().map(value).collect()
     };
@@ -102,7 +123,7 @@ fn of_json(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
         }
     }
     let row = |(number, record): (usize, &Value)| -> Result<Row, Failure> {
-        let value = |&(name, _): &Input<'_>| {
+        let value = |&Input { name, .. }: &Input<'_>| {
             let mut values = Vec::new();
             let is_numbers = record.get(name).is_some_and(|value| flatten(value, &mut values));
             let message = || format!("record {} has no numbers for `{name}`", number + 1);
@@ -124,48 +145,62 @@ fn flatten(value: &Value, into: &mut Vec<f64>) -> bool {
     }
 }
 
-/// Arrays called as the inputs; nothing if there are others.
-fn of_arrays(path: &Path, inputs: &[Input<'_>]) -> Option<Vec<Row>> {
-    let records = Records::open(path).ok()?;
-    let arrays = inputs.iter().map(|&(name, elements)| {
-        let mut values = Vec::new();
-        let array = records.first().get(name)?;
-        let rows = array.as_array().map_or(1, Vec::len).max(1);
-        flatten(array, &mut values).then_some(())?;
-        let one = if values.len() % elements.max(1) == 0 { elements } else { values.len() / rows };
-        (one > 0 && values.len() % one == 0).then(|| values.chunks(one).map(<[f64]>::to_vec).collect::<Vec<_>>())
-    });
-    let arrays: Vec<Vec<Vec<f64>>> = arrays.collect::<Option<_>>()?;
-    let count = arrays.iter().map(Vec::len).max()?;
-    if arrays.iter().any(|array| array.len() != count) {
-        return None;
+/// Arrays called as the inputs; nothing if there is one array, or one without numbers, which is a table.
+fn of_arrays(path: &Path, inputs: &[Input<'_>]) -> Result<Option<Vec<Row>>, Failure> {
+    let Ok(records) = Records::open(path) else { return Ok(None) };
+    let Some(found) = records.first().as_object() else { return Ok(None) };
+    let named =
+        |names: &mut dyn Iterator<Item = &str>| names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if inputs.iter().any(|input| !found.contains_key(input.name)) {
+        if found.len() == 1 {
+            return Ok(None);
+        }
+        let (arrays, names) = (named(&mut found.keys().map(String::as_str)), named(&mut inputs.iter().map(|i| i.name)));
+        return Err(wrong(path, &format!("its arrays are {arrays}, the inputs of the program {names}")));
     }
-    Some((0..count).map(|row| arrays.iter().map(|array| array[row].clone()).collect()).collect())
+    let mut arrays = Vec::new();
+    for input in inputs {
+        let (array, mut values) = (&found[input.name], Vec::new());
+        if !flatten(array, &mut values) {
+            return Ok(None);
+        }
+        let rows = array.as_array().map_or(1, Vec::len).max(1);
+        let one = if values.len() == input.elements { values.len() } else { values.len() / rows };
+        arrays.push(values.chunks(one.max(1)).map(<[f64]>::to_vec).collect::<Vec<_>>());
+    }
+    let count = arrays.first().map_or(0, Vec::len);
+    if let Some(other) = arrays.iter().position(|array| array.len() != count) {
+        let (first, second, others) = (inputs[0].name, inputs[other].name, arrays[other].len());
+        return Err(wrong(path, &format!("`{first}` has {count} records, `{second}` has {others}")));
+    }
+    Ok(Some((0..count).map(|row| arrays.iter().map(|array| array[row].clone()).collect()).collect()))
 }
 
 fn of_table(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
     let table = read_table(path, &Reading::default())?;
-    let numeric = |column: &usize| table.number(0, *column).is_ok();
+    let numeric = |column: &usize| (0..table.rows.len()).any(|row| table.number(row, *column).is_ok());
     let by_name: Option<Vec<usize>> =
-        inputs.iter().map(|(name, _)| table.columns.iter().position(|column| column == name)).collect();
+        inputs.iter().map(|input| table.columns.iter().position(|column| column == input.name)).collect();
     let mut columns: Vec<usize> = (0..table.columns.len()).filter(numeric).collect();
-    let mut widths: Vec<usize> = inputs.iter().map(|&(_, elements)| elements).collect();
+    let mut widths: Vec<usize> = inputs.iter().map(|input| input.elements).collect();
     if let Some(named) = by_name {
         columns = named;
         widths = vec![1; inputs.len()];
-    } else if let [elements] = widths[..] {
-        // A row of an input that takes several, and perhaps a label behind it.
-        let divides = |width: usize| width > 0 && elements % width == 0;
-        if !divides(columns.len()) && divides(columns.len().saturating_sub(1)) {
+    } else if let [input] = inputs {
+        // A row of an input that takes several, and perhaps a label behind it. An input of one dimension has no rows.
+        let fits = |width: usize| input.takes(width).is_some() && (width == input.elements || !input.flat);
+        if !fits(columns.len()) && fits(columns.len().saturating_sub(1)) {
             columns.pop();
         }
-        widths = vec![columns.len()];
+        if fits(columns.len()) {
+            widths = vec![columns.len()];
+        }
     } else if columns.len() == widths.iter().sum::<usize>() + 1 {
         columns.pop();
     }
     if columns.len() != widths.iter().sum::<usize>() {
         let wanted =
-            inputs.iter().map(|(name, elements)| format!("`{name}`: {elements}")).collect::<Vec<_>>().join(", ");
+            inputs.iter().map(|input| format!("`{}`: {}", input.name, input.elements)).collect::<Vec<_>>().join(", ");
         return Err(wrong(path, &format!("a row has {} numbers, the inputs take {wanted}", columns.len())));
     }
     let rows = table.numbers(&columns).map_err(|diagnostics| about_table(path, &table, diagnostics))?;
@@ -198,8 +233,9 @@ pub fn warning(rows: usize, outside: Option<u64>) -> Option<Diagnostic> {
         let values = if outside == 1 { "value".to_owned() } else { "values".to_owned() };
         message += &format!("; {outside} {values} of this run did not fit");
     }
+    let records = if few { format!("at least {ENOUGH} records") } else { "larger values among its records".to_owned() };
     let help = format!(
-        "`--calibrate FILE` with at least {ENOUGH} records of what the hardware will see; `headroom` in [numbers] leaves more room"
+        "`--calibrate FILE` with {records}, as the hardware will see them; `headroom` in [numbers] leaves more room"
     );
     Some(Diagnostic::global(Code::WarnCalibration, message).with_help(help))
 }
@@ -211,12 +247,16 @@ mod tests {
     #[test]
     fn rows_make_records_of_the_size_of_the_inputs() {
         let rows: Vec<Row> = (0..5).map(|row| vec![vec![f64::from(row), 0.5]]).collect();
-        let found = records(&rows, &[("x", 4)]).unwrap();
+        let found = records(&rows, &[Input::of("x", &[2, 2])]).unwrap();
         assert_eq!(found.rows, 5);
         let last = &found.records[2]["x"];
         assert_eq!((found.records.len(), last), (3, &vec![4.0, 0.5, 4.0, 0.5]));
-        assert!(records(&rows, &[("x", 3)]).unwrap_err().contains("gives 2 values to `x`, which takes 3"));
-        assert!(records(&[], &[("x", 3)]).is_err());
+        let refused = |shape: &[u32]| records(&rows, &[Input::of("x", shape)]).unwrap_err();
+        assert!(refused(&[3]).contains("gives 2 values to `x`, which takes 3"));
+        // Two of four columns are no row of an input that has one, nor of one with rows of other sizes.
+        assert!(refused(&[1, 4]).contains("gives 2 values to `x`, which takes 4"));
+        assert!(refused(&[4, 3]).contains("gives 2 values to `x`, which takes 12, or 3 of a row"));
+        assert!(records(&[], &[Input::of("x", &[3])]).is_err());
     }
 
     #[test]

@@ -34,6 +34,14 @@ fn spoken(trees: &[Tree], targets: usize) -> Translated<BTreeSet<usize>> {
     }
 }
 
+/// Trees that compare as their operand's type does.
+fn compared(x: Val, mut trees: Vec<Tree>) -> Vec<Tree> {
+    if x.kind == Kind::FLOAT {
+        trees.iter_mut().for_each(Tree::in_single);
+    }
+    trees
+}
+
 /// Scores with the base values added, if there is one for each or one for all.
 fn based(l: &mut Lowering<'_, '_>, scores: Val, base: Vec<f64>) -> Translated<Val> {
     if base.iter().all(|&value| value == 0.0) {
@@ -64,6 +72,7 @@ pub(super) fn regressed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         return Err(Refusal::new(Code::Limit, message));
     }
     spoken(&trees, targets)?;
+    trees = compared(x, trees);
     let combined = match aggregate.as_str() {
         "SUM" | "AVERAGE" => Combined::Sum,
         "MIN" => Combined::Min,
@@ -90,7 +99,7 @@ pub(super) fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translat
     let x = table(l, c)?;
     let classes = Classes::named(l, c)?;
     let count = classes.labels.len();
-    let trees = trees::of_lists(l, c, "class")?;
+    let trees = compared(x, trees::of_lists(l, c, "class")?);
     let base = numbers(l, c, "base_values")?;
     let post = c.text("post_transform", "NONE");
     let said = spoken(&trees, count)?;
@@ -99,6 +108,12 @@ pub(super) fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translat
     }
     let scores = values(l, x, trees, count, Combined::Sum)?;
     let scores = based(l, scores, base)?;
+    if count == 1 {
+        // As onnxruntime has it: 1 where the score is above 0, else 0, whatever the class is called; and the score as it is.
+        l.builder.store(scores);
+        let label = Classes { labels: vec![0, 1] }.second(l, scores, |x| x.gt(0.0))?;
+        return Ok(results(label, if post == "PROBIT" { transformed(l, c, &post, scores)? } else { scores }));
+    }
     let label = classes.best(l, scores)?;
     let probabilities = transformed(l, c, &post, scores)?;
     Ok(results(label, probabilities))

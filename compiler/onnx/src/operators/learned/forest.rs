@@ -140,6 +140,11 @@ fn weighted(
             }
         }
     }
+    // 0 times infinity is no number.
+    let infinite = weights.iter().any(|weight| !weight.is_finite());
+    let chosen = |indicator: Ex, weight: Ex| {
+        if infinite { select(indicator.gt(0.0), weight, num(0.0)) } else { indicator * weight }
+    };
     let b = &mut l.builder;
     let weights = b.constants(&[groups * each, leaves, own], Kind::FLOAT, weights)?;
     let indicators = found.indicators.id;
@@ -151,13 +156,13 @@ fn weighted(
     if combined == Combined::Sum {
         return b.reduce(&[rows, targets as i64], &[each, leaves], Kind::FLOAT, Aggregate::Add, |_, at, over| {
             let (t, target) = place(&over[0], &at[1]);
-            Ex::Read(indicators, vec![at[0].clone(), t.clone(), over[1].clone()])
-                * Ex::Read(weights.id, vec![t, over[1].clone(), target])
+            let indicator = Ex::Read(indicators, vec![at[0].clone(), t.clone(), over[1].clone()]);
+            chosen(indicator, Ex::Read(weights.id, vec![t, over[1].clone(), target]))
         });
     }
     let each_tree = b.reduce(&[rows, groups * each, own], &[leaves], Kind::FLOAT, Aggregate::Add, |_, at, leaf| {
-        Ex::Read(indicators, vec![at[0].clone(), at[1].clone(), leaf[0].clone()])
-            * Ex::Read(weights.id, vec![at[1].clone(), leaf[0].clone(), at[2].clone()])
+        let indicator = Ex::Read(indicators, vec![at[0].clone(), at[1].clone(), leaf[0].clone()]);
+        chosen(indicator, Ex::Read(weights.id, vec![at[1].clone(), leaf[0].clone(), at[2].clone()]))
     })?;
     let aggregate = if combined == Combined::Min { Aggregate::Min } else { Aggregate::Max };
     let extreme = b.reduce(&[rows, targets as i64], &[each], Kind::FLOAT, aggregate, |_, at, over| {
@@ -204,6 +209,8 @@ fn answers(l: &mut Lowering<'_, '_>, x: Val, trees: i64, questions: &[Option<Que
 struct Table {
     features: Val,
     thresholds: Val,
+    /// Where what counts as equal to a threshold ends, if it is more than one number.
+    ends: Option<Val>,
     /// The outcomes that hold, and where it is these; everywhere, if there is one kind.
     kinds: Vec<(Outcomes, Option<Val>)>,
 }
@@ -223,6 +230,8 @@ impl Table {
         };
         let features = b.constants(shape, Kind::INT64, of(|question| question.feature as f64))?;
         let thresholds = b.constants(shape, Kind::FLOAT, of(|question| question.threshold))?;
+        let wide = asked().any(|question| question.until != question.threshold);
+        let ends = wide.then(|| b.constants(shape, Kind::FLOAT, of(|question| question.until))).transpose()?;
         let kinds: BTreeSet<Outcomes> = asked().map(|question| question.outcomes).collect();
         let single = kinds.len() == 1;
         let kinds = kinds.into_iter().map(|kind| {
@@ -230,7 +239,7 @@ impl Table {
             let flags = questions.iter().map(|question| f64::from(u8::from(is(question)))).collect();
             Ok((kind, if single { None } else { Some(b.constants(shape, Kind::Bool, flags)?) }))
         });
-        Ok(Table { features, thresholds, kinds: kinds.collect::<Translated<_>>()? })
+        Ok(Table { features, thresholds, ends, kinds: kinds.collect::<Translated<_>>()? })
     }
 
     /// The answer for a row, at the place of the tables that `read` reads.
@@ -239,13 +248,17 @@ impl Table {
         let threshold = read(self.thresholds);
         let answers = self.kinds.iter().map(|(kind, flags)| {
             let (value, threshold) = (value.clone(), threshold.clone());
+            let end = self.ends.map(&read);
             let answer = match *kind {
                 Outcomes::LESS => value.lt(threshold),
-                Outcomes::EQUAL => value.equals(threshold),
+                Outcomes::EQUAL => match end {
+                    Some(end) => value.clone().ge(threshold) * value.le(end),
+                    None => value.equals(threshold),
+                },
                 Outcomes::MORE => value.gt(threshold),
                 Outcomes::AT_LEAST => value.ge(threshold),
                 Outcomes::AT_MOST => value.le(threshold),
-                _ => value.clone().lt(threshold.clone()).or(value.gt(threshold)),
+                _ => value.clone().lt(threshold.clone()).or(value.gt(end.unwrap_or(threshold))),
             };
             match flags {
                 Some(flags) => read(*flags) * answer,

@@ -10,7 +10,7 @@ mod trees;
 use crate::build::{Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
-use crate::expression::{Ex, call};
+use crate::expression::{Ex, call, num};
 use crate::graph::Lowering;
 use classes::{Classes, results, transformed, two_columns};
 use compiler::tensor::{Aggregate, Function};
@@ -89,7 +89,12 @@ fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot
     let mut scores = linear(l, c, own)?;
     let post = c.text("post_transform", "NONE");
     if own == 1 && classes.labels.len() == 2 {
-        // One row of coefficients speaks for the second class.
+        // One row of coefficients speaks for the second class. Only LOGISTIC and PROBIT are computed of it.
+        if !matches!(post.as_str(), "LOGISTIC" | "PROBIT") {
+            l.builder.store(scores);
+            let label = classes.second(l, scores, |own| own.gt(0.0))?;
+            return Ok(results(label, two_columns(l, scores, |own| [num(1.0) - own.clone(), own])?));
+        }
         scores = two_columns(l, scores, |own| [-own.clone(), own])?;
     }
     let probabilities = transformed(l, c, &post, scores)?;

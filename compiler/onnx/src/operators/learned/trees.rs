@@ -39,6 +39,8 @@ pub(super) struct Question {
     pub(super) feature: i64,
     /// What it is compared with.
     pub(super) threshold: f64,
+    /// The end of what counts as equal to it.
+    pub(super) until: f64,
     /// What holds on the way to `yes`.
     pub(super) outcomes: Outcomes,
 }
@@ -79,6 +81,19 @@ impl Tree {
         self.each_weight(&|(target, _)| *target = 0);
     }
 
+    /// Compare as single precision does. Host values are `f64`: 0.7 is not at most the single 0.7, but rounded to single it is. So thresholds move to
+    /// where rounding changes the outcome.
+    pub(super) fn in_single(&mut self) {
+        let Tree::Split(question, ways) = self else { return };
+        ways.iter_mut().for_each(Tree::in_single);
+        let Some((below, above)) = rounds_to(question.threshold) else { return };
+        (question.threshold, question.until) = match question.outcomes {
+            Outcomes::LESS | Outcomes::AT_LEAST => (below, below),
+            Outcomes::EQUAL | Outcomes::UNEQUAL => (below, above),
+            _ => (above, above),
+        };
+    }
+
     /// Leaves, in the order of `yes` before `no`.
     pub(super) fn leaves(&self) -> Vec<&[(usize, f64)]> {
         match self {
@@ -86,6 +101,15 @@ impl Tree {
             Tree::Leaf(weights) => vec![weights],
         }
     }
+}
+
+/// The ends of what single precision rounds to this number; nothing if that makes no difference to decimals, such as for 0.5, or it has more bits.
+fn rounds_to(number: f64) -> Option<(f64, f64)> {
+    let single = number as f32;
+    let same = number.is_finite() && f64::from(single) == number;
+    let decimal = single.to_string().parse::<f64>();
+    let between = |other: f32| f64::midpoint(number, f64::from(other));
+    (same && decimal != Ok(number)).then(|| (between(single.next_down()), between(single.next_up())))
 }
 
 /// A node as the file has it; `yes` and `no` are places of others.
@@ -261,7 +285,7 @@ fn grow(nodes: &[Flat], at: usize, left: &mut usize, depth: usize) -> Translated
     *left -= 1;
     let node = &nodes[at];
     let split = |outcomes: Outcomes, threshold: f64, ways: [Tree; 2]| {
-        let question = |outcomes| Question { feature: node.feature, threshold, outcomes };
+        let question = |outcomes| Question { feature: node.feature, threshold, until: threshold, outcomes };
         let [yes, no] = ways;
         // A missing value has no outcome. Where it should hold, the question is whether one of the others does.
         if node.missing {
@@ -274,7 +298,12 @@ fn grow(nodes: &[Flat], at: usize, left: &mut usize, depth: usize) -> Translated
         Mode::Leaf => Tree::Leaf(node.weights.clone()),
         // Not equal is what a missing value is, too.
         Mode::Compare(Outcomes::UNEQUAL) if !node.missing => {
-            let question = Question { feature: node.feature, threshold: node.threshold, outcomes: Outcomes::EQUAL };
+            let question = Question {
+                feature: node.feature,
+                threshold: node.threshold,
+                until: node.threshold,
+                outcomes: Outcomes::EQUAL,
+            };
             let (yes, no) = (grow(nodes, node.yes, left, depth + 1)?, grow(nodes, node.no, left, depth + 1)?);
             Tree::Split(question, Box::new([no, yes]))
         }
