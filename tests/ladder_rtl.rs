@@ -32,7 +32,7 @@ fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         table_entries: Some(2048),
         scalar: Some(true),
         squares: Some(true),
-        column_buses: Some(pus == pes_per_pu),
+        column_buses: Some(pus % pes_per_pu == 0 || pes_per_pu % pus == 0),
         ..MachineSpec::default()
     }
 }
