@@ -46,6 +46,16 @@ impl Machine {
         self.pus * self.pes_per_pu
     }
 
+    /// Whether the number of rows divides that of columns, or the other way round, so that columns can have buses.
+    pub fn lines_divide(&self) -> bool {
+        self.pus.is_multiple_of(self.pes_per_pu) || self.pes_per_pu.is_multiple_of(self.pus)
+    }
+
+    /// Buses of the columns, if there are any: the results of rows with the same number modulo this share one.
+    pub fn crossings(&self) -> u32 {
+        self.pus.min(self.pes_per_pu)
+    }
+
     /// What the keys have to do with each other.
     fn check_together(&self) -> Result<(), MachineError> {
         let pes = self.pes();
@@ -64,8 +74,9 @@ impl Machine {
             return Err(MachineError { key: "output_words", value: self.output_words, reason });
         }
         self.check_emission()?;
-        if self.column_buses && self.pus != self.pes_per_pu {
-            let reason = format!("must be false where there are {} rows and {} columns", self.pus, self.pes_per_pu);
+        if self.column_buses && !self.lines_divide() {
+            let (rows, columns) = (self.pus, self.pes_per_pu);
+            let reason = format!("must be false where neither of {rows} rows and {columns} columns divides the other");
             return Err(MachineError { key: "column_buses", value: 1, reason });
         }
         if self.divider && self.table_entries == 0 {

@@ -65,7 +65,8 @@ pub enum Unit {
     Row,
     /// The root of the global tree.
     Global,
-    /// The roots of the rows' trees, where their results go to the columns: that of row n to all PEs of column n.
+    /// The roots of the rows' trees, where their results go to the columns: row r and column c meet where both are the same modulo
+    /// [`Machine::crossings`].
     Across,
 }
 

@@ -90,6 +90,8 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let scalar_sends_halfway: [Flag; scalars];
     let (scalar_moves_halfway, scalar_loads_halfway): [Stage<ForScalar>; scalars] = beat;
     let column_moves_halfway: [Stage<ForColumns>; widths.column_buses] = beat;
+    /// Results of rows that share the bus of a column.
+    let bus_joins = [RootJoin(widths.word); widths.column_buses as u32 * (rows - widths.crossings)];
     let pus = [ProcessingUnit(clock, reset, widths, functions); rows];
     /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
     let lane_trees =
@@ -256,10 +258,29 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
         }
         for n in 0..column_moves_halfway.len() {
             pus[r].for_columns[n] = column_moves_halfway[n];
-            // There are as many rows as columns.
-            for c in 0..columns {
-                pus[r].of_rows[c] = pus[c].row_result[n];
-                pus[r].of_rows_saturated[c] = pus[c].row_saturates[n];
+            let buses = pus[r].of_rows.len();
+            for b in 0..buses {
+                if bus_joins.is_empty() {
+                    pus[r].of_rows[b] = pus[b].row_result[n];
+                    pus[r].of_rows_saturated[b] = pus[b].row_saturates[n];
+                } else {
+                    let all = bus_joins.len() - buses + b;
+                    pus[r].of_rows[b] = bus_joins[all].result;
+                    pus[r].of_rows_saturated[b] = bus_joins[all].result_saturated;
+                }
+            }
+            if r >= buses {
+                // With the rows before it that share its bus.
+                let own = r - buses;
+                bus_joins[own].word = pus[r].row_result[n];
+                bus_joins[own].word_saturated = pus[r].row_saturates[n];
+                if own < buses {
+                    bus_joins[own].value = pus[own].row_result[n];
+                    bus_joins[own].value_saturated = pus[own].row_saturates[n];
+                } else {
+                    bus_joins[own].value = bus_joins[own - buses].result;
+                    bus_joins[own].value_saturated = bus_joins[own - buses].result_saturated;
+                }
             }
         }
         for x in 0..leaves_halfway.len() {

@@ -101,7 +101,7 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let columns = widths.columns;
     let parked = |_: &str| widths.gradient;
     let (tiles, exchanges) = (widths.gradients, widths.exchanges);
-    let (column_buses, crossed) = (widths.column_buses, columns * widths.column_buses as u32);
+    let (column_buses, crossed) = (widths.column_buses, widths.crossings * widths.column_buses as u32);
     let alu: In<AluBeat> = beat;
     let alu_mask: In<columns>;
     /// One if there are gradient pads.
@@ -122,7 +122,7 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     /// What the global bus register is going to hold, and whether it saturated.
     let global_result: In<{ widths.word }>;
     let global_saturates: In;
-    /// Whether the move beat takes results of rows to the columns, those results, one for each column, and whether they saturated. None where
+    /// Whether the move beat takes results of rows to the columns, those results, one for each bus, and whether they saturated. None where
     /// columns have no buses.
     let for_columns: [In<ForColumns>; column_buses] = beat;
     let of_rows: [In<{ widths.word }>; crossed];
@@ -163,14 +163,14 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let column_buses: [Register<{ widths.word }>; crossed];
     let columns_saturated: [Flag; crossed];
     let own_results = [OwnResult(); column_buses];
-    let column_selects = [ColumnSelect(widths); crossed];
+    let column_selects = [ColumnSelect(widths); columns * column_buses as u32];
     let bus = BusSelect(widths);
     let pes = [ProcessingEngine(clock, widths); columns];
     /// Their pads, where these lie side by side.
     let row_pads = [RowPads(clock, widths); widths.in_rows];
     let row_tree = RowTree(clock, columns, widths.accumulator, widths.extremes);
     let row_root = RootUnit(clock, reset, widths, functions);
-    let saturation = AnyOf(columns + 1 + crossed);
+    let saturation = AnyOf(columns + 1 + columns * column_buses as u32);
     let saturated_now: Flag;
     let _pad_register: bool = widths.pad_register;
 
@@ -232,14 +232,17 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
         own_results[n].across = move_across_now[n];
         own_results[n].row_saturated = row_root.saturated;
         bus.row_saturated = own_results[n].own_saturated;
+        let buses = of_rows.len();
+        for b in 0..buses {
+            column_buses[b] = of_rows[b];
+            columns_saturated[b] = of_rows_saturated[b];
+        }
         for c in 0..columns {
-            column_buses[c] = of_rows[c];
-            columns_saturated[c] = of_rows_saturated[c];
             column_selects[c].of_bus = bus.bus;
             column_selects[c].across = move_across_now[n];
             column_selects[c].admitted = move_mask_now.bit(c);
-            column_selects[c].column_word = column_buses[c];
-            column_selects[c].column_saturated = columns_saturated[c];
+            column_selects[c].column_word = column_buses[c % buses];
+            column_selects[c].column_saturated = columns_saturated[c % buses];
             saturation.flags[columns + 1 + c] = column_selects[c].saturated;
         }
     }

@@ -176,7 +176,7 @@ machine_keys! {
     extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
     /// Processing engines square the difference of two words in one beat.
     squares: bool = Rule::any(false).by_default("if the program sums squared differences");
-    /// Buses that bring the result of row n's root to all PEs of column n; on grids with as many rows as columns.
+    /// Buses that bring results of rows to columns with the same number, modulo the fewer of both; on grids where one number divides the other.
     column_buses: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
     /// A scalar unit beside the global root, for values that are the same in all PEs.
     scalar: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");

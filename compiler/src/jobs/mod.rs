@@ -30,6 +30,7 @@
 //!    word of the gradient pad.
 
 pub(crate) mod conclusion;
+mod crossing;
 pub(crate) mod fuse;
 pub(crate) mod job;
 pub(crate) mod lanes;

@@ -3,12 +3,13 @@
 //!     h += w[i] * x[i]    i on the grid      =>    alu  i/P: w * x ─▶ tree      root  round      move  h, all PEs
 //!     g[i] = d * x[i]                        =>    alu  i/P: d * x ─▶ pad (last word masked)
 
+use super::crossing::parts;
 use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source, Walk};
 use super::lanes::{Bound, Lanes};
 use super::{Program, Storage, StorageId};
 use crate::fixed::{self, Kind, Operand, Operation};
 use crate::placed::cost::{Route, local_count, route};
-use crate::placed::reshard::{Reshard, Turn, last_columns};
+use crate::placed::reshard::{Reshard, Turn, crossing, last_columns};
 use crate::placed::tile::{self, When};
 use crate::placed::{self, Axis, constants, legal, padding};
 use crate::tensor::{Affine, IterId, TensorId};
@@ -93,8 +94,12 @@ impl Context<'_> {
                     access.strides[self.loop_of[iterator.0]] += stride * coefficient;
                 }
             } else if let Some(iterator) = affine.as_iterator() {
-                let together = self.axes[iterator.0] == *axis || self.goes_across(iterator.0);
-                debug_assert!(together, "index and iterator are placed together");
+                let across = self.axes[iterator.0] != *axis && self.goes_across(iterator.0);
+                debug_assert!(across || self.axes[iterator.0] == *axis, "index and iterator are placed together");
+                if across && crossing(self.machine).is_some() {
+                    // Each part has words of its own ([`parts`]).
+                    continue;
+                }
                 access.offset += stride * self.operation.iterators[iterator.0].low.div_euclid(lanes);
                 access.strides[self.loop_of[iterator.0]] += stride;
             } else {
@@ -108,6 +113,16 @@ impl Context<'_> {
     /// Whether an iterator is on the rows, and what it counts of the result on the columns. There are as many of both.
     fn goes_across(&self, iterator: usize) -> bool {
         self.reshard.and_then(|reshard| reshard.across()) == Some(iterator)
+    }
+
+    /// A job whose results go from the rows to the columns, as one for each part of them.
+    fn crossings(&self, job: Job) -> Vec<Job> {
+        let across = self.reshard.and_then(|reshard| reshard.across());
+        let Some((crossing, iterator)) = crossing(self.machine).zip(across) else { return vec![job] };
+        let dimension = self.operation.out_index.iter().position(|form| form.as_iterator() == Some(IterId(iterator)));
+        let stride = dimension.map_or(0, |dimension| self.storages[self.operation.out.0].strides[dimension]);
+        let range = &self.operation.iterators[iterator];
+        parts(&job, self.loop_of[iterator], (range.low as u32, range.high as u32), stride, crossing)
     }
 
     fn source(&self, operand: &Operand) -> Source {
@@ -164,7 +179,8 @@ impl Context<'_> {
         let pick_column = self.column_loop.filter(|_| to_rows.is_none());
         let mut lanes = Lanes { pick_column, ..Lanes::default() };
         // Which lanes take what leaves one after the other is said by its walk.
-        let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i) && inside != Some(i));
+        let in_parts = |i: usize| crossing(self.machine).is_some() && self.goes_across(i);
+        let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i) && inside != Some(i) && !in_parts(i));
         let taken = |i: usize| {
             let bound = self.bound(i)?;
             Some(if self.goes_across(i) { Bound { axis: Axis::Column, ..bound } } else { bound })
@@ -335,10 +351,11 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
                     (Source::Word(_), Source::Word(_)) => panic!("constant results are taken care of above"),
                 }
             }
-            jobs.push(match route {
+            let job = match route {
                 Route::Inside => job,
                 Route::Tree { unit, .. } => through_tree(job, unit, *shift, None),
-            });
+            };
+            jobs.extend(context.crossings(job));
         }
         Kind::Product { factor, shift, one } => {
             let free = operation.free;

@@ -143,6 +143,9 @@ impl Cost {
             let range = &operation.iterators[iterator];
             beats = beats / local_count(range, axes[iterator], machine).max(1) * range.extent();
         }
+        if let (Some(crossing), Some(_)) = (reshard::crossing(machine), reshard.and_then(|reshard| reshard.across())) {
+            beats *= u64::from(crossing.of_rows);
+        }
         let compute = match route {
             Route::Inside => match &operation.kind {
                 Kind::Product { .. } => beats * timing::alu_to_alu(machine),

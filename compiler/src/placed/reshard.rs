@@ -23,7 +23,8 @@
 //!
 //!     column 0: row n has k = n, R + n, ...     column after column ─▶ row trees ─▶ buses of the columns ─▶ all PEs of column n     (across)
 //!
-//! Where a grid has buses of the columns, results of the rows go to the columns, those of all rows at once.
+//! Where a grid has buses of the columns, results of the rows go to the columns, those of all rows at once. With more columns than rows they go to as
+//! many columns as there are rows; with more rows than columns as many rows send as there are columns, and the others add nothing ([`Crossing`]).
 //!
 //!     t.copy[i] = t[i]                 i on the rows, t.copy[i] on the columns, without such buses
 //!
@@ -32,6 +33,23 @@
 use super::axis::Axis;
 use crate::fixed::{Finish, Kind, Operation, Program, Role};
 use arch::machine::Machine;
+
+/// How results of the rows reach the columns where these are not as many: one of them at a time, of the parts that the larger number has of the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crossing {
+    /// Rows that send at once, and columns that take their words.
+    pub(crate) buses: u32,
+    /// Parts of the rows.
+    pub(crate) of_rows: u32,
+    /// Parts of the columns.
+    pub(crate) of_columns: u32,
+}
+
+/// The crossing of a grid; `None`: it has as many rows as columns.
+pub(crate) fn crossing(machine: &Machine) -> Option<Crossing> {
+    let (rows, columns, buses) = (machine.pus(), machine.pes_per_pu(), machine.crossings());
+    (rows != columns).then_some(Crossing { buses, of_rows: rows / buses, of_columns: columns / buses })
+}
 
 /// Which way an index changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +181,11 @@ impl Reshard {
         let low = operation.iterators[reshard.iterator].low;
         let function = matches!(operation.kind, Kind::Function { .. });
         let starts = function || matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. });
+        // The sums of rows that do not send are 0, and an extreme of nothing is not.
+        let compares = matches!(&operation.kind, Kind::MultiplyAdd { combine, .. } if combine.compares());
+        if reshard.across().is_some() && compares && machine.pus() > machine.pes_per_pu() {
+            return Err(Impossible);
+        }
         let first = match reshard.turn {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.

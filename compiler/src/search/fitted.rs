@@ -12,6 +12,9 @@ use arch::machine::{Machine, MachineSpec};
 use arch::timing::Unit;
 use arch::{Code, Diagnostic};
 
+/// PEs of a grid that is not square from which buses of the columns are tried.
+const CROSSED_PES: u32 = 256;
+
 /// Depths of the gradient pads that are tried where the specification leaves them out: first as many bits as the data pads have. A
 /// placement that is a little faster, but keeps the sums of a whole model in every PE, is not worth them.
 fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
@@ -76,7 +79,7 @@ fn compile_within(
     };
     let spec = &with_tables(spec, program);
     let given = machine(spec.clone())?;
-    let square = given.pus() == given.pes_per_pu();
+    let column_buses = given.pus() == given.pes_per_pu() || given.lines_divide() && given.pes() >= CROSSED_PES;
     let largest = MachineSpec {
         model_depth: spec.model_depth.or(Some(1 << 16)),
         data_depth: spec.data_depth.or(Some(1 << 15)),
@@ -86,7 +89,7 @@ fn compile_within(
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         squares: spec.squares.or(Some(needs_squares(program))),
         scalar: spec.scalar.or(Some(true)),
-        column_buses: spec.column_buses.or(Some(square)),
+        column_buses: spec.column_buses.or(Some(column_buses)),
         ..spec.clone()
     };
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;

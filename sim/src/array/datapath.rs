@@ -169,6 +169,17 @@ fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Su
     all
 }
 
+/// What each bus of the columns carries: the results of the rows that share it, of which all but one are 0 where a program computes something.
+fn crossed<V: Values>(values: &mut V, rows: &[Rooted<V::Word>], buses: usize) -> Vec<Rooted<V::Word>> {
+    let (first, further) = rows.split_at(buses.min(rows.len()));
+    let mut all = first.to_vec();
+    for (n, row) in further.iter().enumerate() {
+        let bus = &mut all[n % buses];
+        *bus = (values.either(bus.0, row.0), bus.1 || row.1);
+    }
+    all
+}
+
 impl<V: Values> Lanes<V> {
     fn new(machine: &Machine, mut values: V) -> Lanes<V> {
         let pes = machine.pes() as usize;
@@ -390,12 +401,16 @@ impl<V: Values> Lanes<V> {
         let in_cycle = |cycle: u64| self.row_bus.iter().find(|b| b.0 == cycle).map(|b| &b.1);
         // Across they pass one more register.
         let (rows, across) = (in_cycle(self.now), self.now.checked_sub(1).and_then(in_cycle));
+        let across = match i.source {
+            Unit::Across => across.map(|rows| crossed(&mut self.values, rows, self.machine.crossings() as usize)),
+            Unit::Row | Unit::Global => None,
+        };
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
             if taken {
                 let (new, saturated) = match i.source {
                     Unit::Global => global,
                     Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
-                    Unit::Across => across.map_or(nothing, |rows| rows[pe % columns]),
+                    Unit::Across => across.as_ref().map_or(nothing, |buses| buses[pe % columns % buses.len()]),
                 };
                 if self.ahead {
                     self.fresh.push((i.pad, from + pe, *word));

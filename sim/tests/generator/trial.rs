@@ -44,7 +44,7 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         extremes: Some(true),
         squares: Some(true),
         scalar: Some(true),
-        column_buses: Some(pus == pes_per_pu),
+        column_buses: Some(pus.is_multiple_of(pes_per_pu) || pes_per_pu.is_multiple_of(pus)),
         ..grid(pus, pes_per_pu, word)
     }
 }

@@ -9,8 +9,8 @@ use sim::grid::Stalls;
 use sim::ladder::Climb;
 use sim::verilator::{GridDevice, Library, Options as Build};
 
-/// The fourth power of a matrix, and the eighth, on as many rows as columns.
-fn powers(size: u32, lines: u32) {
+/// The second, the third and the fourth power of a matrix.
+fn powers(size: u32, pus: u32, pes_per_pu: u32) {
     let text = format!(
         "def f(float({size},{size}) A) -> (C) {{ B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j)  \
          C(i,j) +=! D(i,k) * D(k,j) }}"
@@ -20,8 +20,8 @@ fn powers(size: u32, lines: u32) {
     let keep = Keep::Prediction { names: vec!["C".to_owned()], states: Vec::new() };
     let options = Options { keep, batch: Batch::SINGLE };
     let spec = MachineSpec {
-        pus: Some(lines),
-        pes_per_pu: Some(lines),
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
         scalar: Some(false),
         column_buses: Some(true),
         ..MachineSpec::default()
@@ -36,11 +36,23 @@ fn powers(size: u32, lines: u32) {
 
 #[test]
 fn rows_go_to_columns_on_the_rtl() {
-    powers(8, 4);
+    powers(8, 4, 4);
 }
 
 /// The last row and the last column of the grid have a word less than the others.
 #[test]
 fn fewer_rows_than_lines_go_to_columns() {
-    powers(7, 4);
+    powers(7, 4, 4);
+}
+
+/// Half of the columns take words at once.
+#[test]
+fn few_rows_go_to_many_columns() {
+    powers(11, 2, 8);
+}
+
+/// Half of the rows send words at once.
+#[test]
+fn many_rows_go_to_few_columns() {
+    powers(11, 8, 2);
 }

@@ -148,6 +148,8 @@ fn across(spec: &MachineSpec) -> MachineSpec {
 fn rows_to_columns() {
     check(across(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 3, 16) })), 0..60);
     check(across(&with_unit(&MachineSpec { pad_register: Some(true), ..grid(2, 2, 9) })), 0..60);
+    check(across(&comparing(&grid(2, 6, 16))), 0..60);
+    check(across(&with_unit(&grid(6, 2, 9))), 0..60);
 }
 
 /// Lanes of one row, of two and of three; more bits than a machine word holds; each with and without stalls.

@@ -85,8 +85,10 @@ const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::
 /// The subtracter before the multiplier of a PE, and what selects its result.
 const SQUARES: Block = Block { lut: Linear::new(4.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 1.0) };
 
-/// What a PE has for the bus of its column: a register of its own, and what selects its word.
-const COLUMN_BUS: Block = Block { lut: Linear::new(1.0, 0.0, 1.0), ff: Linear::new(1.0, 0.0, 1.0) };
+/// What selects the word of a PE where columns have buses, the register of a bus in each PU, and what joins the results of two rows.
+const COLUMN_SELECT: Block = Block { lut: Linear::new(1.0, 0.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) };
+const COLUMN_BUS: Block = Block { lut: Linear::new(0.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 1.0) };
+const COLUMN_JOIN: Block = Block { lut: Linear::new(1.0, 0.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) };
 
 /// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
@@ -264,7 +266,13 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
             0.0
         };
         let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
-        let crossing = if machine.column_buses() { pes as f64 * cells(&COLUMN_BUS) } else { 0.0 };
+        let buses = if machine.column_buses() { f64::from(machine.crossings()) } else { 0.0 };
+        let crossing = if buses > 0.0 {
+            let joins = rows as f64 - buses;
+            pes as f64 * cells(&COLUMN_SELECT) + rows as f64 * buses * cells(&COLUMN_BUS) + joins * cells(&COLUMN_JOIN)
+        } else {
+            0.0
+        };
         let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
             + unit
