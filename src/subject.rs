@@ -20,14 +20,16 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         limits: limits(entry),
         ..Options::default()
     };
-    Project::open(&Request {
+    let project = Project::open(&Request {
         config: global.config.clone(),
         machine: global.machine.clone(),
         program: program.map(Path::to_owned),
         language: global.lang,
         reading,
         function: FunctionOptions::from(&entry.stays),
-    })
+    })?;
+    global.guard.reading(&project.files()).check()?;
+    Ok(project)
 }
 
 /// Config and program that a target names, with the records that its binary points are chosen from.

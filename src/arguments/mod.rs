@@ -3,6 +3,7 @@
 mod entry;
 mod help;
 mod measure;
+mod places;
 mod plan;
 mod typed;
 mod values;
@@ -10,6 +11,7 @@ mod values;
 pub use entry::{Entry, Limits, RowsOrLimit, Stays};
 pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
+pub use places::guard;
 pub use plan::PlanOptions;
 pub use typed::typed;
 pub use values::{Dialect, Format, LimitName, Ranks, TemplateName};
@@ -25,6 +27,7 @@ use values::{
     WORLD, parse_epochs, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator,
     parse_setting, parse_timeout,
 };
+use workbench::writing::guard::Guard;
 use workbench::{Failure, Rung};
 
 const AFTER: &str = "\
@@ -82,6 +85,12 @@ pub struct Global {
     /// Fail with exit code 8 if the words do not suffice: results far from golden, or other classes (eval, sim, build, train, predict, run, report)
     #[arg(long, global = true)]
     pub deny_inaccuracy: bool,
+    /// Write over inputs, and in the output folder over files that are not ours or were changed
+    #[arg(long, global = true)]
+    pub force: bool,
+    /// The paths that were typed.
+    #[arg(skip)]
+    pub guard: Guard,
     /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
