@@ -50,6 +50,10 @@ fn main() -> ExitCode {
         let message = format!("no command or program is called `{word}`; did you mean `{near}`?\n");
         Arguments::command().error(ErrorKind::InvalidSubcommand, message).exit();
     }
+    if typed.len() == 1 {
+        let help = Arguments::command().render_help().to_string();
+        return output::result(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let matches = Arguments::command().get_matches();
     let mut arguments =
         Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut Arguments::command()).exit());

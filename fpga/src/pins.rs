@@ -61,7 +61,7 @@ impl Sdram {
         [self.data_bits / 8, self.data_bits]
     }
 
-    /// How many banks and addresses there are is LiteDRAM's business: place and route knows.
+    /// Numbers of banks and addresses follow from the part: place and route knows them.
     fn wanted(&self) -> Vec<String> {
         let single =
             ["clock", "cke", "cs_n", "ras_n", "cas_n", "we_n", "ba[0]", "a[0]"].map(|name| format!("sdram_{name}"));

@@ -317,9 +317,9 @@ fn board_text(line: Line, machine: &Machine, board: &Board<'_>) -> Result<String
     };
     let lit = if board.lit_by_one { "" } else { "~" };
     let pressed = if board.pressed_is_one { "button" } else { "!button" };
-    let held_ports: String = board.held.iter().map(|(name, _)| format!("    output wire {name},\n")).collect();
-    let held: String =
-        board.held.iter().map(|(name, level)| format!("    assign {name} = 1'b{};\n", u8::from(*level))).collect();
+    let all = |line: &dyn Fn(&(String, bool)) -> String| board.held.iter().map(line).collect::<Vec<_>>().concat();
+    let held_ports = all(&|(name, _)| format!("    output wire {name},\n"));
+    let held = all(&|(name, level)| format!("    assign {name} = 1'b{};\n", u8::from(*level)));
     let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
     let grid = if board.store.is_some() { STORED_TOP } else { TOP };
     let pins = crate::store::declarations(&board.sdram_pins());

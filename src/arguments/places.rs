@@ -25,6 +25,7 @@ const USES: &[(&str, Use)] = &[
     ("collect", Use::Folder),
     ("config", Use::Read),
     ("data", Use::Read),
+    ("evaluate", Use::Read),
     ("folder", Use::Folder),
     ("from", Use::Read),
     ("inputs", Use::Read),
