@@ -43,7 +43,8 @@ pub fn names(first: &Row, rows: &[Row]) -> Result<bool, Diagnostic> {
             _ => {}
         }
     }
-    let counts = counted.len() > 1 && counted.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
+    let whole = counted.iter().all(|value| libm::trunc(*value) == *value);
+    let counts = whole && counted.len() > 1 && counted.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
     if samples.is_empty() || counts && counted.len() == samples.len() {
         return Ok(true);
     }

@@ -95,11 +95,10 @@ pub fn of_columns(
     if let Some(twice) = features.iter().flat_map(own).find(|feature| !seen.insert(feature.clone())) {
         return Err(vec![Diagnostic::global(Code::Data, format!("two features are called `{twice}`"))]);
     }
-    let names: Vec<&str> = many.iter().map(|(name, _)| name.as_str()).collect();
-    let help = format!(
-        "leave out what says nothing: --drop {}; texts are numbers after scikit-learn's TfidfVectorizer",
-        names.join(",")
-    );
+    let names = many.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(",");
+    let names = if names.contains(' ') { format!("\"{names}\"") } else { names };
+    let help =
+        format!("leave out what says nothing: --drop {names}; texts are numbers after scikit-learn's TfidfVectorizer");
     let wrong = |(name, count): &(&String, usize)| {
         let message =
             format!("column `{name}` holds {count} different texts, more than the {MOST_CATEGORIES} of categories");

@@ -494,8 +494,12 @@ mod tests {
         );
         assert!(error(1).help.is_some_and(|help| help.starts_with("every cell of a number column")));
         assert!(error(2).help.is_some_and(|help| help.starts_with("numbers have a decimal point")));
-        let many = Table::from_csv(format!("a\n{}", "x\n".repeat(25)).as_bytes()).unwrap();
-        assert_eq!(many.numbers(&[0]).unwrap_err().len(), 20);
+        let header = (0..25).map(|column| format!("a{column}")).collect::<Vec<_>>().join(",");
+        let many =
+            Table::from_csv(format!("{header}\n{}", format!("{}x\n", "x,".repeat(24)).repeat(3)).as_bytes()).unwrap();
+        let told = many.numbers(&(0..25).collect::<Vec<_>>()).unwrap_err();
+        assert_eq!(told.len(), 20);
+        assert!(told.iter().all(|error| error.message.ends_with("; 3 cells of this column are wrong")));
         let error = Table::from_csv(b"a\n1\n\xff\n").unwrap_err();
         assert_eq!(error.message, "line 3 is not UTF-8 text");
     }
