@@ -72,7 +72,9 @@ pub fn guard(matches: &ArgMatches, force: bool) -> Guard {
             match USES.iter().find(|(name, _)| *name == id) {
                 Some((_, Use::Write(beside))) => {
                     guard.writes(said.clone(), path);
-                    beside.iter().for_each(|end| guard.writes(format!("{said} (.{end})"), &path.with_extension(end)));
+                    for end in *beside {
+                        guard.writes(format!("{said} (.{end})"), &path.with_extension(end));
+                    }
                 }
                 Some((_, Use::Folder)) => {}
                 Some((_, Use::Read)) | None => guard.reads(said, path),

@@ -26,7 +26,8 @@ pub fn names(first: &Row, rows: &[Row]) -> Result<bool, Diagnostic> {
         let below = || {
             rows.iter()
                 .take(ROWS)
-                .filter_map(|row| (column < row.len()).then(|| &row[column]))
+                .filter(|row| column < row.len())
+                .map(|row| &row[column])
                 .filter(|cell| !is_nothing(cell))
         };
         let count = below().count();

@@ -93,7 +93,8 @@ impl Table {
         };
         let named = reading.header.map_or_else(|| header::names(first, &rows[1..]), Ok)?;
         let columns = if named {
-            (lines.remove(0), starts.remove(0));
+            lines.remove(0);
+            starts.remove(0);
             rows.remove(0).iter().map(str::to_owned).collect()
         } else {
             header::made_up(columns)

@@ -51,7 +51,9 @@ impl Guard {
     #[must_use]
     pub fn reading(&self, files: &[PathBuf]) -> Guard {
         let mut guard = self.clone();
-        files.iter().for_each(|path| guard.reads(path.display().to_string(), path));
+        for path in files {
+            guard.reads(path.display().to_string(), path);
+        }
         guard
     }
 
@@ -162,7 +164,9 @@ mod tests {
         let refused = |read: &str, written: &[&str], force: bool| {
             let mut guard = Guard::new(force);
             guard.reads("--data", &at(read));
-            written.iter().for_each(|path| guard.writes(format!("--to {path}"), &at(path)));
+            for path in written {
+                guard.writes(format!("--to {path}"), &at(path));
+            }
             guard.check().is_err()
         };
         for same in ["d.csv", "./d.csv", "sub/../d.csv", "link"] {
