@@ -21,6 +21,8 @@ use workbench::project::store::{Store, StoreNeeds};
 use workbench::resources::{self, Estimate};
 use workbench::sdram::{self, Place};
 use workbench::writing::Files;
+use workbench::writing::folder::Earlier;
+use workbench::writing::guard::Guard;
 use workbench::{Failure, Source};
 
 /// What a netlist takes of its device.
@@ -76,9 +78,12 @@ impl<'a> Hardware<'a> {
     /// happens next, it is not of this project.
     ///
     /// # Errors
-    /// The configuration names no board; a stale file cannot be removed.
-    pub fn new(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
+    /// The configuration names no board; the folder is somebody else's; a stale file cannot be removed.
+    pub fn new(project: &'a Project, out: &Path, guard: &Guard) -> Result<Hardware<'a>, Failure> {
         let hardware = Hardware::there(project, out)?;
+        guard.check_work(&hardware.folder, |_| true)?;
+        // Its list of hashes makes the folder ours, whatever fails.
+        Files::new().publish(&hardware.folder, Earlier::Kept, guard)?;
         if let Some(flow) = &hardware.flow {
             flow.clear(&hardware.folder).map_err(flow_failure)?;
         }
@@ -113,6 +118,7 @@ impl<'a> Hardware<'a> {
         let grid_hz = hertz(self.project.board.clock_mhz);
         let made = |facts| sdram::controller(facts, grid_hz, Place::Board, &Toolbox::default());
         let sdram = store.in_sdram.then_some(self.facts).map(made).transpose()?;
+        let held: Vec<(String, bool)> = io.held.iter().map(|(name, &level)| (name.clone(), level == 1)).collect();
         let board = shell::Board {
             pll: self.facts.device.family().pll(),
             pin_hz: hertz(self.facts.clock.pin_mhz),
@@ -122,6 +128,7 @@ impl<'a> Hardware<'a> {
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
+            held: &held,
             store: store.hardware(sdram.as_ref()),
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
@@ -183,12 +190,12 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn add_flow(&self, machine: &Machine, seed: u32) -> Result<(), Failure> {
+    pub fn add_flow(&self, machine: &Machine, seed: u32, guard: &Guard) -> Result<(), Failure> {
         let (Some(flow), Some(constraints)) = (&self.flow, self.constraints(machine)?) else { return Ok(()) };
         let mut files = Files::new();
         files.add("Makefile", flow.makefile(seed, &self.facts.programmer));
         files.add(flow.constraints(), constraints.text);
-        files.write(&self.folder)
+        files.publish(&self.folder, Earlier::Kept, guard)
     }
 
     /// What a netlist takes of the device: name, used, available.

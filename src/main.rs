@@ -34,7 +34,7 @@ mod world;
 
 use arguments::{Arguments, Command, Target};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 use workbench::Failure;
 
@@ -50,7 +50,14 @@ fn main() -> ExitCode {
         let message = format!("no command or program is called `{word}`; did you mean `{near}`?\n");
         Arguments::command().error(ErrorKind::InvalidSubcommand, message).exit();
     }
-    let arguments = Arguments::parse();
+    if typed.len() == 1 {
+        let help = Arguments::command().render_help().to_string();
+        return output::result(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
+    let matches = Arguments::command().get_matches();
+    let mut arguments =
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut Arguments::command()).exit());
+    arguments.global.guard = arguments::guard(&matches, arguments.global.force);
     let talk = output::Talk::new(&arguments.global);
     match bug::caught(|| run(&arguments, &talk)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,6 +69,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
+    arguments.global.guard.check()?;
     match &arguments.command {
         Some(command) if arguments.global.out.is_some() && !command.writes_a_folder() => Err(unused_out()),
         None => {

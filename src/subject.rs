@@ -1,9 +1,8 @@
 //! Arguments become what a command works on: a project, records, a function or a training.
 
-use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, PlanOptions, Target};
+use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, PlanOptions, SelectionOptions, Target};
 use crate::output::Talk;
 use compiler::language::{Limits, Options};
-use sim::data::missing::Missing;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::resident::FunctionOptions;
@@ -20,14 +19,16 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         limits: limits(entry),
         ..Options::default()
     };
-    Project::open(&Request {
+    let project = Project::open(&Request {
         config: global.config.clone(),
         machine: global.machine.clone(),
         program: program.map(Path::to_owned),
         language: global.lang,
         reading,
         function: FunctionOptions::from(&entry.stays),
-    })
+    })?;
+    global.guard.reading(&project.files()).check()?;
+    Ok(project)
 }
 
 /// Config and program that a target names, with the records that its binary points are chosen from.
@@ -76,7 +77,7 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
             let message = format!("--data {}: a function has records, given by --inputs", data.display());
             return Err(Failure::Usage(message));
         }
-        no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
+        no_training(&target.plan, &target.file, &target.selection)?;
         let records = records(target.inputs.as_deref())?;
         return talk.during(COMPILING, || Subject::function(project, records.as_ref(), talk));
     }
@@ -89,20 +90,14 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
 }
 
 /// Refuse what only a training looks at, for a function.
-pub fn no_training(
-    plan: &PlanOptions,
-    file: &DataFile,
-    columns: Option<&[String]>,
-    missing: Missing,
-) -> Result<(), Failure> {
+pub fn no_training(plan: &PlanOptions, file: &DataFile, selection: &SelectionOptions) -> Result<(), Failure> {
     let data = [
-        ("--target", columns.is_some()),
         ("--separator", file.separator.is_some()),
+        ("--header", file.header.is_some()),
         ("--arrays", file.arrays.is_some()),
-        ("--missing", missing != Missing::default()),
     ];
     let given = data.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned());
-    match plan.given(&[]).into_iter().chain(given).next() {
+    match plan.given(&[]).into_iter().chain(selection.given(&[])).chain(given).next() {
         Some(name) => {
             Err(Failure::Usage(format!("{name} has no effect: this program is a function, which trains nothing")))
         }
@@ -125,7 +120,6 @@ pub fn data(target: &Target) -> Data {
     Data {
         path: target.data.clone(),
         reading: target.file.reading(&target.entry.limits),
-        missing: target.missing,
-        target: target.columns.clone(),
+        selection: target.selection.choices.clone(),
     }
 }

@@ -1,5 +1,4 @@
-//! `run`: training over a serial port. At the other end of a pseudo-terminal is the Verilog of a board's top module under Verilator; the
-//! bytes go through its UART.
+//! `run`: training over a serial port: a pseudo-terminal whose other end is the Verilog of a board's top module, through its UART.
 
 #[path = "board/functions.rs"]
 mod functions;
@@ -115,6 +114,7 @@ fn facts() -> shell::Board<'static> {
         leds: 3,
         lit_by_one: true,
         pressed_is_one: true,
+        held: &[],
         store: None,
     }
 }

@@ -43,6 +43,7 @@ fn arguments(code: Code, file: &str) -> Vec<&str> {
                 ["--inputs", "docs/errors/W-CALIBRATION.json", "--calibrate", "docs/errors/W-CALIBRATION.records.json"];
             [&["eval", file, "--engine", "fixed"][..], &given].concat()
         }
+        Code::WarnData => vec!["train", "programs/logistic.t", "--data", file, "--epochs", "1", "--engine", "golden"],
         Code::WarnNumber => vec!["eval", file, "--inputs", "docs/errors/W-NUMBER.json"],
         _ => vec!["check", file],
     }

@@ -232,3 +232,70 @@ fn nothing_else_is_written() {
     left.retain(|path| !path.starts_with("one/out"));
     assert_eq!(left, ["c.json", "m.json"].map(PathBuf::from));
 }
+
+/// Run as [`Project::run`] with any outcome: exit code and what was said; and nothing has changed.
+fn refused(project: &Project, arguments: &[&str]) -> (i32, String) {
+    let before = project.files();
+    let (program, config) = (project.path("t"), project.path("toml.config"));
+    let mut command = tool(arguments);
+    command.args([&program, "--config", &config, "--quiet"]).current_dir(project.folder.path());
+    let output = command.output().unwrap();
+    assert!(project.files() == before, "{arguments:?} has changed a file");
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// No file of the user's is replaced: neither an input nor what lies in the output folder.
+#[test]
+fn nothing_of_the_users_is_replaced() {
+    let project = Project::new("p");
+    let data = project.path("csv");
+    let train = ["train", "--data", &data, "--epochs", "1", "--engine", "fixed"];
+    // Also what is not typed: the settings beside the program, the file of the board.
+    for input in ["p.csv", "p.t", "p.toml", "p.toml.config", "boards/mine.toml", "boards/../p.csv"] {
+        for option in ["--save", "--checkpoint"] {
+            let (code, said) = refused(&project, &[&train[..], &[option, input]].concat());
+            assert!(code == 2 && said.contains("would replace an input"), "{option} {input}: {said}");
+        }
+        let (code, said) = refused(&project, &["explain", "--data", &data, "--svg", input]);
+        assert!(code == 2 && said.contains("would replace an input"), "--svg {input}: {said}");
+    }
+    let (code, said) = refused(&project, &[&train[..], &["--save", "z", "--checkpoint", "./z"]].concat());
+    assert!(code == 2 && said.contains("are the same file"), "{said}");
+    let own = project.folder.path().join("rtl/tabla.v");
+    fs::create_dir(own.parent().unwrap()).unwrap();
+    fs::write(&own, "mine").unwrap();
+    fs::write(project.folder.path().join("report.json"), "mine").unwrap();
+    for arguments in [
+        &["build", "--data", &data, "--out", "."][..],
+        &["report", "--data", &data, "--epochs", "1", "--out", "."],
+        &["explore", "--data", &data, "--pus", "1", "--workflow", "boards/../rtl/.."],
+    ] {
+        fs::write(project.folder.path().join("Snakefile"), "mine").unwrap();
+        let (code, said) = refused(&project, arguments);
+        assert!(code == 6 && said.contains("--force"), "{arguments:?}: {said}");
+    }
+    project.run(&["build", "--data", &data, "--out", ".", "--force"]);
+    assert_ne!(fs::read_to_string(&own).unwrap(), "mine");
+    // Its own folder it replaces, unless somebody has changed it.
+    project.run(&["build", "--data", &data, "--out", "."]);
+    fs::write(&own, "changed").unwrap();
+    let (code, said) = refused(&project, &["build", "--data", &data, "--out", "."]);
+    assert!(code == 6 && said.contains("rtl/tabla.v"), "{said}");
+}
+
+/// A folder `fpga` of somebody else's is no place for tools.
+#[test]
+fn tools_do_not_work_in_a_folder_of_others() {
+    let project = Project::new("p");
+    let folder = project.folder.path();
+    let config = fs::read_to_string(folder.join("p.toml.config")).unwrap();
+    fs::write(folder.join("p.toml.config"), config.replace("\"mine\"\nclock_mhz = 100.0", "\"ulx3s-25f\"")).unwrap();
+    fs::create_dir_all(folder.join("out/fpga/seed-1")).unwrap();
+    fs::write(folder.join("out/fpga/seed-1/notes"), "mine").unwrap();
+    fs::write(folder.join("out/fpga/netlist.json"), "{}").unwrap();
+    let data = project.path("csv");
+    for arguments in [&["synth", "--data", &data, "--out", "out"][..], &["place", "--out", "out"]] {
+        let (code, said) = refused(&project, arguments);
+        assert!(code == 6 && said.contains("--force") && said.contains("seed-1"), "{arguments:?}: {said}");
+    }
+}

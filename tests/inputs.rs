@@ -151,6 +151,100 @@ fn missing_values_are_refused_or_filled_as_asked() {
     fails(&["train", LOGISTIC, "--data", &label, "--missing", "mean"], 1, &["column `target`: the label `` is not"]);
 }
 
+/// A table as people have it and the same one as numbers, written by hand, train to the same weights; `predict` reads new rows as they were learnt.
+#[test]
+fn texts_train_as_the_numbers_they_mean() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut people, mut numbers) = ("Survived,Name,Sex,Embarked,Pclass,Age,Boarded,Alone\n".to_owned(), String::new());
+    numbers += "female,male,C,Q,S,first,third,Age,Boarded,Alone,Survived\n";
+    // By Python's `datetime`: 2024-02-28 is day 19,781.
+    let (ports, days) = (["C", "Q", "S"], ["2024-02-28", "2024-02-29", "2024-03-01"]);
+    for n in 0..60usize {
+        let (sex, port, class, day, alone) = (n * 7 % 5 < 2, n * 5 % 3, n % 4 < 2, n * 11 % 3, n * 13 % 7 < 3);
+        let survived = u32::from(sex != (n % 9 == 0));
+        let age = if n % 8 == 3 { String::new() } else { (18 + n * 17 % 50).to_string() };
+        let (name, truth) = (["female", "male"][usize::from(!sex)], ["No", "Yes"][usize::from(alone)]);
+        people += &format!(
+            "{survived},\"Name, {n}\",{name},{},{},{age},{},{truth}\n",
+            ports[port],
+            if class { 1 } else { 3 },
+            days[day]
+        );
+        let one = |is: bool| u32::from(is);
+        numbers += &format!("{},{},{},{},{},", one(sex), one(!sex), one(port == 0), one(port == 1), one(port == 2));
+        numbers += &format!("{},{},{age},{},{},{survived}\n", one(class), one(!class), 19_781 + day, one(alone));
+    }
+    let (people, numbers) = (file(folder.path(), "people.csv", &people), file(folder.path(), "numbers.csv", numbers));
+    let (model, other) =
+        (folder.path().join("m.json").display().to_string(), folder.path().join("n.json").display().to_string());
+    let columns = ["--target", "Survived", "--drop", "Name", "--categories", "Pclass", "--missing", "mean"];
+    trained(&people, &[&columns[..], &["--save", &model, "--quiet"]].concat());
+    trained(&numbers, &["--missing", "mean", "--save", &other, "--quiet"]);
+    let read = |path: &str| -> Value { serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
+    let (texts, plain) = (read(&model), read(&other));
+    assert_eq!(texts["model"], plain["model"]);
+    assert_eq!(texts["encoding"]["standardise"], plain["encoding"]["standardise"]);
+    let names = [
+        "Sex=female",
+        "Sex=male",
+        "Embarked=C",
+        "Embarked=Q",
+        "Embarked=S",
+        "Pclass=1",
+        "Pclass=3",
+        "Age",
+        "Boarded",
+        "Alone",
+    ];
+    assert_eq!(texts["encoding"]["features"], serde_json::json!(names));
+    // The names are one message, and so is what the model does not know.
+    fails(
+        &["train", LOGISTIC, "--data", &people, "--target", "Survived"],
+        1,
+        &["`Name` holds 60 different texts", "--drop Name"],
+    );
+    let predict =
+        |data: &str, model: &str| run(&["predict", LOGISTIC, "--data", data, "--load", model, "--format", "json"]);
+    let (found, expected) = (predict(&people, &model), predict(&numbers, &other));
+    assert_eq!((found.code, &found.json()["predictions"]), (0, &expected.json()["predictions"]), "{}", found.stderr);
+    let strange = fs::read_to_string(&people).unwrap().replace(",S,", ",X,");
+    let strange = file(folder.path(), "strange.csv", strange);
+    let refused = run(&["predict", LOGISTIC, "--data", &strange, "--load", &model]);
+    assert_eq!(refused.code, 1);
+    let said = refused.stderr;
+    assert!(said.contains("`X` is not a category") && said.contains("20 cells"), "{said}");
+    assert_eq!(said.matches("E-DATA").count(), 1, "{said}");
+}
+
+/// Settings of columns stand in the `[train]` table as well, and the command line is stronger.
+#[test]
+fn columns_are_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = file(folder.path(), "p.t", fs::read_to_string(root.join(LOGISTIC)).unwrap());
+    let settings = fs::read_to_string(root.join("programs/logistic.toml")).unwrap();
+    let with = |more: &str| file(folder.path(), "p.toml", settings.replace("[train]\n", &format!("[train]\n{more}\n")));
+    let rows = (0..20).map(|n| format!("{n},{},{},{}\n", n % 3, n % 7, n % 2)).collect::<Vec<_>>().concat();
+    let data = file(folder.path(), "d.csv", format!("id,a,b,target\n{rows}"));
+    let features = |more: &[&str]| {
+        let model = folder.path().join("m.json").display().to_string();
+        let base = ["train", &program, "--data", &data, "--epochs", "1", "--engine", "fixed", "--save", &model];
+        let ran = done(&[&base[..], more].concat());
+        let saved: Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+        (saved["encoding"]["features"].to_string(), ran.stderr)
+    };
+    with("drop = \"id\"");
+    assert_eq!(features(&[]).0, r#"["a","b"]"#);
+    let (all, said) = features(&["--drop", "b"]);
+    assert_eq!(all, r#"["id","a"]"#);
+    assert!(said.contains("W-DATA") && said.contains("`id` numbers the rows"), "{said}");
+    with("features = [\"b\"]\ncategories = [\"b\"]");
+    assert_eq!(features(&[]).0, r#"["b=0","b=1","b=2","b=3","b=4","b=5","b=6"]"#);
+    fails(&["train", &program, "--data", &data, "--drop", "ids"], 1, &["no column `ids`", "did you mean `id`?"]);
+    with("missing = \"never\"");
+    fails(&["train", &program, "--data", &data], 1, &["E-CONFIG", "never"]);
+}
+
 #[test]
 fn weights_leave_and_come_back() {
     let folder = tempfile::tempdir().unwrap();

@@ -148,7 +148,7 @@ fn a_full_disk_leaves_no_half_written_file() {
     fs::write(folder.path().join("out/report.txt"), "of before").unwrap();
     fs::write(folder.path().join("model.json"), "of before").unwrap();
     for arguments in [
-        "build --config tiny --out out",
+        "build --config tiny --out out --force",
         "train --epochs 1 --limit 9 --save model.json",
         "sim --config tiny --engine array --wave run.vcd",
         "sim --config tiny --engine array --wave run.fst",

@@ -324,7 +324,8 @@ fn errors_of_programs_and_arguments() {
     assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(12)));
     fails(&["check", "nowhere.t"], 6, &["cannot read nowhere.t"]);
     fails(&["check", "README.txt"], 2, &["is not a program"]);
-    fails(&[], 2, &["name a program"]);
+    fails(&["build"], 2, &["name a program"]);
+    assert!(done(&[]).stdout.contains("Usage: tabla-gen"), "without arguments the help");
     fails(&["train", LOGISTIC], 2, &["--data"]);
     fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "0"], 2, &["--batch"]);
     fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "100000"], 2, &["a batch of 100000"]);

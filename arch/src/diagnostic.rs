@@ -140,6 +140,8 @@ codes! {
     Interrupted = "E-INTERRUPTED" => "Start it again; a training with `--checkpoint` goes on with `--resume`.",
     /// Updates of a weight are less than half of a last place and round to nothing.
     WarnStall = "W-STALL" => "Use a larger rate, more bits after the binary point of the weight, or the wider words that the message names.",
+    /// A data file holds what a training can hardly use, or was read in a way that may not be meant.
+    WarnData = "W-DATA" => "Look at the column that the message names; `--drop` leaves it out, `--header` says whether the first line names columns.",
     /// Binary points were chosen from few records.
     WarnCalibration = "W-CALIBRATION" => "Give the command at least 32 records of what the hardware will see: `--calibrate FILE`, or `--inputs FILE` with a list.",
     /// Some gradient elements are never assigned.

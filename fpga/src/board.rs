@@ -10,6 +10,7 @@
 //! | `button` | in | reset while it is at the level `io.button_pressed` |
 //! | `uart_rx`, `uart_tx` | in, out | serial line at `io.baud` |
 //! | `led` | out | `io.leds` bits |
+//! | those of `io.held` | out | a level that never changes |
 //!
 //! With a sample store in its SDRAM it has these, too, placed by a file of their own (`n` counts from 0):
 //!
@@ -154,7 +155,7 @@ impl Board {
     pub fn check(&self) -> Result<(), Mistake> {
         self.device.check()?;
         plain(vec!["part"], &self.part, "-_./")?;
-        plain(vec!["programmer"], &self.programmer, "-_./ ,")?;
+        plain(vec!["programmer"], &self.programmer, "-_./ ,:=+")?;
         for (key, clock) in [("pin_mhz", self.clock.pin_mhz), ("grid_mhz", self.clock.grid_mhz)] {
             if !(clock.is_finite() && clock > 0.0) {
                 return Err((vec!["clock", key], "a clock is above 0 MHz".to_owned()));
@@ -190,11 +191,23 @@ impl Io {
             return Err((vec!["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
         }
         let levels = [("leds_lit", self.leds_lit), ("button_pressed", self.button_pressed)];
-        match levels.into_iter().find(|&(_, level)| level > 1) {
+        let held = self.held.values().map(|&level| ("held", level));
+        if let Some(name) = self.held.keys().find(|name| !is_port(name)) {
+            return Err((vec!["io", "held"], format!("`{name}` is not the name of another port")));
+        }
+        match levels.into_iter().chain(held).find(|&(_, level)| level > 1) {
             Some((key, _)) => Err((vec!["io", key], "a level is 0 or 1".to_owned())),
             None => Ok(()),
         }
     }
+}
+
+/// Whether a port of the user's may be called so: a name of Verilog that the design has not.
+fn is_port(name: &str) -> bool {
+    let own = ["clock_pin", "button", "uart_rx", "uart_tx", "led"];
+    let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let taken = own.contains(&name) || ["sdram_", "pll"].iter().any(|start| name.starts_with(start));
+    letters && name.contains('_') && name.starts_with(|c: char| c.is_ascii_lowercase()) && !taken
 }
 
 impl Sdram {
@@ -272,6 +285,9 @@ pub struct Io {
     pub leds_lit: u8,
     /// Level of the port `button` while it is pressed, 0 or 1.
     pub button_pressed: u8,
+    /// More output ports, and the level that each holds.
+    #[serde(default)]
+    pub held: BTreeMap<String, u8>,
 }
 
 /// An SDRAM of single data rate, which works on the falling edge of the grid's clock.
@@ -411,7 +427,9 @@ mod tests {
         {
             assert_eq!(wrong(|board| part.clone_into(&mut board.part)), expected.then(|| vec!["part"]), "{part}");
         }
-        assert_eq!(wrong(|board| "load -v, now".clone_into(&mut board.programmer)), None);
+        for load in ["load -v, now", "dfu-util --device 1209:5af0 --alt=0 -D", "openFPGALoader --freq 1e+6"] {
+            assert_eq!(wrong(|board| load.clone_into(&mut board.programmer)), None, "{load}");
+        }
         assert_eq!(wrong(|board| "load; now".clone_into(&mut board.programmer)), Some(vec!["programmer"]));
         assert_eq!(wrong_io(|io| "../a".clone_into(&mut io.constraints)), Some(vec!["io", "constraints"]));
     }

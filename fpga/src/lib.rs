@@ -21,5 +21,6 @@ pub mod floorplan;
 pub mod flow;
 pub mod ipxact;
 pub mod litex;
+pub mod pins;
 pub mod vivado;
 pub mod yosys;

@@ -6,6 +6,7 @@ use fpga::board::{Board, Clock, Device, Io, Resources};
 use fpga::family::Family;
 use fpga::flow::{Bitstream, FlowError, OpenFlow};
 use fpga::yosys::synthesise;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -22,7 +23,14 @@ fn board(device: Device, part: &str) -> Board {
         device,
         clock: Clock { pin_mhz: 25.0, grid_mhz: 25.0 },
         resources: Resources { lut: 1, ff: 1, dsp: 1, bram: 1, lutram: 0, spram: 0 },
-        io: Some(Io { constraints: "pins".to_owned(), baud: 1_000_000, leds: 2, leds_lit: 1, button_pressed: 1 }),
+        io: Some(Io {
+            constraints: "pins".to_owned(),
+            baud: 1_000_000,
+            leds: 2,
+            leds_lit: 1,
+            button_pressed: 1,
+            held: BTreeMap::new(),
+        }),
         sdram: None,
         power: None,
     }

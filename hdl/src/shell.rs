@@ -50,6 +50,8 @@ pub struct Board<'a> {
     pub lit_by_one: bool,
     /// Whether the button gives a 1 while it is pressed.
     pub pressed_is_one: bool,
+    /// More outputs, and whether each holds a 1.
+    pub held: &'a [(String, bool)],
     /// The sample store before the grid.
     pub store: Option<Store<'a>>,
 }
@@ -214,6 +216,7 @@ fn board_at(line: Line, design: Design<'_>, board: &Board<'_>, leaves: Leaves) -
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
     let mut ports = vec![port("clock_pin", Direction::Input, 1), port("button", Direction::Input, 1)];
     ports.extend(line.ports());
+    ports.extend(board.held.iter().map(|(name, _)| port(name, Direction::Output, 1)));
     ports.push(port("led", Direction::Output, board.leds.max(1)));
     let grid = match &board.store {
         None => crate::elaborate_with(design, leaves),
@@ -314,6 +317,9 @@ fn board_text(line: Line, machine: &Machine, board: &Board<'_>) -> Result<String
     };
     let lit = if board.lit_by_one { "" } else { "~" };
     let pressed = if board.pressed_is_one { "button" } else { "!button" };
+    let all = |line: &dyn Fn(&(String, bool)) -> String| board.held.iter().map(line).collect::<Vec<_>>().concat();
+    let held_ports = all(&|(name, _)| format!("    output wire {name},\n"));
+    let held = all(&|(name, level)| format!("    assign {name} = 1'b{};\n", u8::from(*level)));
     let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
     let grid = if board.store.is_some() { STORED_TOP } else { TOP };
     let pins = crate::store::declarations(&board.sdram_pins());
@@ -327,7 +333,7 @@ fn board_text(line: Line, machine: &Machine, board: &Board<'_>) -> Result<String
 module {BOARD_TOP} (
 {pins}    input  wire clock_pin,             // {} MHz
     input  wire button,                // resets grid and link
-{line_ports}    output wire [{}:0] led             // session, active, last request failed
+{line_ports}{held_ports}    output wire [{}:0] led             // session, active, last request failed
 );
     wire clock, locked;                // {} MHz
 {pll}
@@ -368,7 +374,7 @@ module {BOARD_TOP} (
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)
     );
-    assign led = {lit}{lights};
+{held}    assign led = {lit}{lights};
 endmodule
 ",
         mhz(board.pin_hz),

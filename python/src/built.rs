@@ -4,6 +4,7 @@ use crate::failures::raised;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use workbench::writing::folder::Earlier;
+use workbench::writing::guard::Guard;
 
 /// Everything for a board; nothing is written before it is asked for.
 #[pyclass(frozen, module = "tabla_gen._native")]
@@ -21,10 +22,12 @@ impl Built {
 
 #[pymethods]
 impl Built {
-    /// Write all files, in place of what an earlier build has written there; the folder. Nothing interrupts it.
-    fn publish(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
+    /// Write all files, in place of what an earlier build has written there; the folder. Nothing interrupts it. Files that are not as an earlier
+    /// build wrote them are only replaced with `force`.
+    #[pyo3(signature = (out=None, force=false))]
+    fn publish(&self, py: Python<'_>, out: Option<PathBuf>, force: bool) -> PyResult<PathBuf> {
         let folder = out.unwrap_or_else(|| self.folder.clone());
-        let written = py.detach(|| self.inner.files.publish(&folder, Earlier::Removed));
+        let written = py.detach(|| self.inner.files.publish(&folder, Earlier::Removed, &Guard::new(force)));
         written.map_err(|failure| raised(py, &failure))?;
         Ok(folder)
     }

@@ -173,7 +173,9 @@ class Model:
         """How many cycles an update takes on the grid, and why. A model that was loaded has no data that would say it."""
         return Explanation(json.loads(self._trained("explain").explain()), self.program.source)
 
-    def build(self, board: str | os.PathLike[str] | None = None, out: str | os.PathLike[str] | None = None) -> Hardware:
+    def build(
+        self, board: str | os.PathLike[str] | None = None, out: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> Hardware:
         """Make the hardware for a board and write it, as `Program.build`; the rows of the training decide the binary points.
 
         Parameters
@@ -182,6 +184,8 @@ class Model:
             A configuration: the name of one that is built in (`"ulx3s"`), the path of a TOML file, or its text. Default: the program's.
         out : path, optional
             The folder; default: the configuration's, or `out/NAME`.
+        force : bool
+            Replace files that no build wrote, or that were changed since.
 
         Raises
         ------
@@ -193,8 +197,8 @@ class Model:
         on = None if board is None else self.program._on(board)
         if self._training is None and self._made is not None:
             rows, asked = self._made.rows, self._made.asked
-            return written(self.program._native.rebuild(rows, asked, self._native, on), out)
-        return written(self._trained("build").build(on), out)
+            return written(self.program._native.rebuild(rows, asked, self._native, on), out, force)
+        return written(self._trained("build").build(on), out, force)
 
     def report(self, widths: Sequence[int] = ()) -> Report:
         """The report page: figures, curves, cycles by source line, timeline, waves, placement. Measures an update on the simulated grid, and
@@ -228,9 +232,9 @@ class Model:
         return f"<tabla_gen.Model of {self.program.name}: {shapes}>"
 
 
-def written(built: _native.Built, out: str | os.PathLike[str] | None) -> Hardware:
+def written(built: _native.Built, out: str | os.PathLike[str] | None, force: bool) -> Hardware:
     """Hardware in its folder."""
-    folder = Path(built.publish(None if out is None else os.fspath(out)))
+    folder = Path(built.publish(None if out is None else os.fspath(out), force))
     return Hardware(folder, built.files(), json.loads(built.report()), built.text())
 
 

@@ -270,6 +270,7 @@ class Program:
         *,
         data: str | os.PathLike[str] | None = None,
         inputs: Mapping[str, ArrayLike] | Sequence[Mapping[str, ArrayLike]] | str | os.PathLike[str] | None = None,
+        force: bool = False,
     ) -> Hardware:
         """Make the hardware for a board and write it: what `tabla-gen --config BOARD --out OUT` writes, byte for byte.
 
@@ -287,6 +288,8 @@ class Program:
             made-up samples. `Model.build` takes the rows of its training.
         inputs : dict, list of dict, or path, optional
             Records of a function, as arrays or as a file (JSON, npz); default: made-up ones.
+        force : bool
+            Replace files that no build wrote, or that were changed since.
 
         Raises
         ------
@@ -301,7 +304,7 @@ class Program:
         elif inputs is not None:
             given = [_inputs(record) for record in ([inputs] if isinstance(inputs, Mapping) else inputs)]
         built = self._on(board).build(None if data is None else os.fspath(data), records, given)
-        return written(built, out)
+        return written(built, out, force)
 
     def _on(self, board: str | os.PathLike[str] | None) -> _native.Project:
         """The same with another configuration."""

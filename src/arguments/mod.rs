@@ -3,6 +3,7 @@
 mod entry;
 mod help;
 mod measure;
+mod places;
 mod plan;
 mod typed;
 mod values;
@@ -10,7 +11,8 @@ mod values;
 pub use entry::{Entry, Limits, RowsOrLimit, Stays};
 pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
-pub use plan::PlanOptions;
+pub use places::guard;
+pub use plan::{PlanOptions, SelectionOptions};
 pub use typed::typed;
 pub use values::{Dialect, Format, LimitName, Ranks, TemplateName};
 
@@ -18,13 +20,13 @@ use clap::{Args, Parser, Subcommand};
 use compiler::language::Language;
 use help::config_help;
 use sim::data::file::Reading;
-use sim::data::missing::Missing;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
     WORLD, parse_epochs, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator,
     parse_setting, parse_timeout,
 };
+use workbench::writing::guard::Guard;
 use workbench::{Failure, Rung};
 
 const AFTER: &str = "\
@@ -82,6 +84,12 @@ pub struct Global {
     /// Fail with exit code 8 if the words do not suffice: results far from golden, or other classes (eval, sim, build, train, predict, run, report)
     #[arg(long, global = true)]
     pub deny_inaccuracy: bool,
+    /// Write over inputs, and in the output folder over files that are not ours or were changed
+    #[arg(long, global = true)]
+    pub force: bool,
+    /// The paths that were typed.
+    #[arg(skip)]
+    pub guard: Guard,
     /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -218,12 +226,8 @@ pub struct Target {
     pub data: Option<PathBuf>,
     #[command(flatten)]
     pub file: DataFile,
-    /// Replacement of missing features
-    #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
-    pub missing: Missing,
-    /// Target columns of the data, separated by commas; default: the last ones
-    #[arg(long = "target", value_name = "COLUMNS", value_delimiter = ',')]
-    pub columns: Option<Vec<String>>,
+    #[command(flatten)]
+    pub selection: SelectionOptions,
     #[command(flatten)]
     pub plan: PlanOptions,
 }
@@ -252,17 +256,13 @@ pub struct Eval {
 pub struct Train {
     /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
-    /// Data: CSV with a header line, LIBSVM, .npy, .npz, Parquet, each also with gzip
+    /// Data: CSV, LIBSVM, .npy, .npz, Parquet, each also with gzip
     #[arg(long, value_name = "FILE", required = true)]
     pub data: Option<PathBuf>,
     #[command(flatten)]
     pub file: DataFile,
-    /// Replacement of missing features; the model keeps it for `predict`
-    #[arg(long, value_parser = values::missing(), default_value = Missing::Refuse.as_str())]
-    pub missing: Missing,
-    /// Target columns, separated by commas; default: the last ones
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub target: Option<Vec<String>>,
+    #[command(flatten)]
+    pub selection: SelectionOptions,
     #[command(flatten)]
     pub plan: PlanOptions,
     /// Engine; the golden model always trains, too
@@ -319,6 +319,9 @@ pub struct DataFile {
     /// Separator of a text file (one character, or `tab`); default: from its first line
     #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
     pub separator: Option<u8>,
+    /// Whether the first line of a text file names the columns; default: by what stands below it
+    #[arg(long, value_name = "yes|no", value_parser = values::parse_header)]
+    pub header: Option<bool>,
     /// Arrays of an .npz file, side by side in this order; default: all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub arrays: Option<Vec<String>>,
@@ -327,7 +330,7 @@ pub struct DataFile {
 impl DataFile {
     /// For the reader.
     pub fn reading(&self, limits: &Limits) -> Reading {
-        Reading { separator: self.separator, arrays: self.arrays.clone(), limits: limits.data() }
+        Reading { separator: self.separator, header: self.header, arrays: self.arrays.clone(), limits: limits.data() }
     }
 }
 

@@ -3,7 +3,6 @@
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use compiler::language::Language;
-use sim::data::missing::Missing;
 use std::ops::Range;
 use workbench::Rung;
 
@@ -30,9 +29,13 @@ pub(super) fn engine() -> impl TypedValueParser<Value = Rung> {
     named(Rung::ENGINES.iter().map(|rung| (*rung, PossibleValue::new(rung.as_str()).help(rung.text()))).collect())
 }
 
-/// Replacements of missing values.
-pub(super) fn missing() -> impl TypedValueParser<Value = Missing> {
-    named(Missing::ALL.iter().map(|way| (*way, PossibleValue::new(way.as_str()).help(way.text()))).collect())
+/// Whether a file has a header.
+pub(super) fn parse_header(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("write yes or no".to_owned()),
+    }
 }
 
 pub(super) fn parse_jobs(text: &str) -> Result<usize, String> {

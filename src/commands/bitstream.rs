@@ -14,7 +14,7 @@ use crate::output::{self, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
 use fpga::flow::{Bitstream, BitstreamSummary, DIE, SEEDS};
-use fpga::vivado::VivadoError;
+use fpga::vivado::{BITSTREAM, HANDOFF, VivadoError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -29,21 +29,23 @@ use workbench::writing::{self, Files};
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = subject::target(global, target)?;
     let out = project.out_folder(global.out.as_deref());
-    let mut hardware = Hardware::new(&project, &out)?;
+    let mut hardware = Hardware::new(&project, &out, &global.guard)?;
     let built = build::everything(&project, target, talk)?;
     hardware.needs = built.needs;
     let Built { files, .. } = &built;
+    let guard = global.guard.reading(&project.files());
     let Some(flow) = &hardware.flow else {
-        files.publish(&out, Earlier::Removed)?;
+        guard.check_work(&out, |name| [BITSTREAM, HANDOFF].contains(&name))?;
+        files.publish(&out, Earlier::Removed, &guard)?;
         return vivado(&hardware, &out, global.format, talk);
     };
     let Some(constraints) = hardware.constraints(&built.machine)? else {
         return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
     };
-    files.publish(&out, Earlier::Removed)?;
+    files.publish(&out, Earlier::Removed, &guard)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
-    hardware.add_flow(&built.machine, SEEDS[0])?;
+    hardware.add_flow(&built.machine, SEEDS[0], &global.guard)?;
     let mut progress = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
         None => talk.detail(format!("place and route with seed {seed}")),
         Some(routed) => {
@@ -63,7 +65,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     }
     files.add("summary.json", writing::pretty(&summary));
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
-    files.write(&hardware.folder)?;
+    files.publish(&hardware.folder, Earlier::Kept, &global.guard)?;
     let file = bitstream.file.display().to_string();
     output::either(
         global.format,

@@ -19,7 +19,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
         return Err(failure);
     }
     let folder = project.out_folder(global.out.as_deref());
-    files.publish(&folder, Earlier::Removed)?;
+    files.publish(&folder, Earlier::Removed, &global.guard.reading(&project.files()))?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
     match global.format {
         Format::Text => output::result(&report.text()),

@@ -180,7 +180,7 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     files.add("board.toml", board(options.board.as_deref(), &template)?);
     files.add("README.md", template.readme());
     files.add(template.data.0, template.data.2.bytes());
-    files.write(folder)?;
+    files.write(folder, &global.guard)?;
     if options.board.is_some()
         && let Some((clock_mhz, machine)) = routable(folder, &template)
     {

@@ -24,14 +24,14 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
     let project = subject::target(global, target)?;
     let data = subject::data(target);
     let text = if let Some(path) = &options.evaluate {
-        subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
+        subject::no_training(&target.plan, &target.file, &target.selection)?;
         let records = Records::open(path)?;
         let inputs = records.one()?;
         let (program, _) = project.read(&with_shapes_of(inputs, project.options(&[])), Some(inputs))?;
-        let program = project.with_resident(program)?;
+        let program = project.with_stays(program)?;
         text_after(&project, Given::Evaluation(&program, inputs), name, talk)?
     } else if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
-        subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
+        subject::no_training(&target.plan, &target.file, &target.selection)?;
         let records = subject::records(target.inputs.as_deref())?;
         text_after(&project, Given::Function(records.as_ref()), name, talk)?
     } else {
@@ -49,7 +49,7 @@ fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<Str
     let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
     let (config, _) = project::configuration(global.config.as_deref(), &global.machine)?;
     let target = &options.target;
-    subject::no_training(&PlanOptions::default(), &target.file, target.columns.as_deref(), target.missing)?;
+    subject::no_training(&PlanOptions::default(), &target.file, &target.selection)?;
     if let Some(option) = target.plan.given(&["batch", "reduction"]).first() {
         return Err(Failure::Usage(format!("{option} has no effect: one pass on a text trains nothing")));
     }

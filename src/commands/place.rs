@@ -36,6 +36,7 @@ pub fn run(global: &Global, options: &Place, talk: &Talk) -> Result<(), Failure>
         let message = format!("cannot read {}: `tabla-gen synth` with the same arguments writes it", netlist.display());
         return Err(Failure::File(message));
     }
+    global.guard.check_work(&hardware.folder, |_| true)?;
     let seed = options.place_seed;
     talk.detail(format!("place and route of {} with seed {seed}", netlist.display()));
     let placed = flow.place(&hardware.folder, seed, &Toolbox::default());

@@ -39,6 +39,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// The forms of a report.
+const PAGES: [&str; 3] = ["report.html", "report.json", "report.txt"];
+
 /// Write the report of a training.
 pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure> {
     let train = &options.train;
@@ -48,15 +51,17 @@ pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure
     }
     let project = subject::project(global, train.program.as_deref(), &train.limits().into())?;
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
+    let guard = global.guard.reading(&project.files());
+    guard.check_folder(&folder, PAGES.map(|name| (Path::new(name), None)), [])?;
     // What `bitstream` has left there.
     let die = fs::read_to_string(folder.join("fpga").join(DIE)).ok();
     let measured = measured(global, project, options, talk)?.with_die(die);
     let page = measured.page();
     let mut files = Files::new();
-    files.add("report.html", page.html()?);
-    files.add("report.json", pretty(&page.document()));
-    files.add("report.txt", page.text());
-    files.publish(&folder, Earlier::Kept)?;
+    for (name, content) in PAGES.into_iter().zip([page.html()?, pretty(&page.document()), page.text()]) {
+        files.add(name, content);
+    }
+    files.publish(&folder, Earlier::Kept, &guard)?;
     talk.say(format!("wrote {}", folder.join("report.html").display()));
     output::either(global.format, || page.text(), || page.document())
 }

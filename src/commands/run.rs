@@ -66,7 +66,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     let is_function = is_function(&project, options.train.data.is_some(), options.inputs.is_some())?;
     if is_function {
         let train = &options.train;
-        subject::no_training(&train.plan, &train.file, train.target.as_deref(), train.missing)?;
+        subject::no_training(&train.plan, &train.file, &train.selection)?;
     } else {
         project.refuse_stays()?;
         options.train.data()?;

@@ -22,11 +22,11 @@ pub struct Synthesised {
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = subject::target(global, target)?;
-    let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
+    let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()), &global.guard)?;
     let built = build::everything(&project, target, talk)?;
     hardware.needs = built.needs;
     let netlist = hardware.synthesise(built.design(), talk)?;
-    hardware.add_flow(&built.machine, fpga::flow::SEEDS[0])?;
+    hardware.add_flow(&built.machine, fpga::flow::SEEDS[0], &global.guard)?;
     let (text, document) = hardware.synthesis_report(built.design(), &netlist);
     output::either(
         global.format,

@@ -168,8 +168,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
     let choice = Choice {
         table: read_table(options.data()?, &options.file.reading(&options.limits()))?,
         name: options.data()?,
-        missing: options.missing,
-        target: options.target.as_deref(),
+        selection: options.selection.choices.clone(),
         limit: options.rows()?,
         saved: loaded.as_ref().map(|(_, file)| &file.encoding),
     };

@@ -85,11 +85,14 @@ class Receive(Channel):
         Registers.stale = False
 
     def wait(self):
+        dma.bytes = self.buffer.nbytes
         self.buffer[:] = [int(word) for word in ask("receive", len(self.buffer))]
 
 
 class Dma:
-    """The first one receives, too."""
+    """The first one receives, too. `wrong` has registers that say something else than a transfer that is done."""
+
+    wrong, bytes = {}, 0
 
     def __init__(self, port):
         self.resets, self.sendchannel = 0, Send(port)
@@ -104,7 +107,7 @@ class Dma:
             self.recvchannel.running = False
 
     def read(self, offset):
-        return 0
+        return self.wrong.get(offset, self.bytes if offset == 0x58 else 0)
 
 
 def allocate(shape, dtype):
@@ -207,6 +210,9 @@ steps = {name: np.array(rows) for name, rows in values["steps"].items()}
 expect(tabla.DriverError, lambda: driver.run(steps))
 expect(KeyError, lambda: driver.run({"x": steps["x"]}, values["model"]))
 expect(ValueError, lambda: driver.run({**steps, "y": [1.0, 2.0]}, values["model"]))
+# As many values in another order of axes.
+told = expect(ValueError, lambda: driver.run({**steps, "x": steps["x"].T}, values["model"]))
+assert "x: values of shape" in told, told
 expect(ValueError, lambda: driver.run({**steps, "y": steps["y"] * np.nan}, values["model"]))
 expect(ValueError, lambda: driver.run(steps, {"w": np.zeros((2, len(values["model"]["w"])))}))
 
@@ -219,6 +225,19 @@ for stale in [False, True]:
     assert all(other.resets == dma.resets for other in dmas)
     dma.sendchannel.hangs, driver.timeout = False, 10.0
     assert "needs a model" in expect(tabla.DriverError, lambda: driver.run(steps))
+# Transfers that end without their words (PG021: status 0x04 and 0x34, length 0x58).
+for wrong, say in [({0x04: 0x1040}, "send: address error"), ({0x34: 0x1020}, "receive: slave error"), ({0x58: 2}, "moved 2 bytes")]:
+    dma.wrong = wrong
+    told = expect(tabla.DriverError, lambda: driver.run(steps, values["model"]))
+    assert say in told, told
+    dma.wrong = {}
+    assert "needs a model" in expect(tabla.DriverError, lambda: driver.run(steps))
+for given, shape, good in [
+    ((5, 3), [3], True), ((3,), [3], True), ((6, 2), [3, 2], True), ((4, 6), [3, 2], True), ((2, 3, 2), [3, 2], True),
+    ((9,), [3], True), ((4,), [], True), ((), [], True), ((3, 5), [3], False), ((2, 6), [3, 2], True), ((5, 2), [3, 2], False),
+    ((2, 3), [3, 2], False), ((4, 2, 3), [3, 2], False), ((8,), [3], False), ((), [3], False), ((4, 1), [], True),
+]:
+    assert tabla.fits(given, shape) == good, (given, shape)
 trained = driver.train(values["model"], steps, epochs=values["epochs"])
 model = {name: tensor.reshape(-1).tolist() for name, tensor in trained.items()}
 

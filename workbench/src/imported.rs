@@ -101,6 +101,13 @@ impl Imported {
         file.map_or_else(|_| Vec::new(), |file| file.deciding().into_iter().map(str::to_owned).collect())
     }
 
+    /// Files beside the model that hold its elements.
+    pub(crate) fn others(&self) -> Vec<PathBuf> {
+        let Ok(file) = File::decode(&self.bytes) else { return Vec::new() };
+        let external = file.model.graph.initialisers.iter().flat_map(|data| &data.external);
+        external.filter(|(key, _)| *key == "location").map(|(_, name)| self.folder.join(name)).collect()
+    }
+
     /// A file beside the model, below its folder.
     fn beside(&self, name: &str) -> Result<Vec<u8>, String> {
         let cannot = |why: std::io::Error| format!("its elements are in `{name}`, which cannot be read: {why}");

@@ -29,7 +29,7 @@ use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
 use sim::train::metrics::{self, Classes, Confusion, Metrics, Scale};
-use sim::train::settings::{Order, Settings};
+use sim::train::settings::{Order, Selection, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -65,10 +65,8 @@ pub struct Data {
     pub path: Option<PathBuf>,
     /// How it is read.
     pub reading: Reading,
-    /// What missing features become, if no saved model says so.
-    pub missing: Missing,
-    /// Target columns, if the user names them.
-    pub target: Option<Vec<String>>,
+    /// Which of its columns are used, as far as the user says.
+    pub selection: Selection,
 }
 
 /// Which rows of a table train.
@@ -78,10 +76,8 @@ pub struct Choice<'a> {
     pub table: Table,
     /// Its name, for people.
     pub name: &'a Path,
-    /// What missing features become, if no saved model says so.
-    pub missing: Missing,
-    /// Target columns, if the user names them.
-    pub target: Option<&'a [String]>,
+    /// Which of its columns are used, as far as the user says.
+    pub selection: Selection,
     /// At most so many rows per part.
     pub limit: Option<usize>,
     /// Columns, scales and labels of a saved model; otherwise they are taken from the data.
@@ -91,7 +87,7 @@ pub struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// All rows of a table, with its targets where the `[train]` table says, or in its last columns.
     pub fn of(name: &'a Path, table: Table) -> Choice<'a> {
-        Choice { table, name, missing: Missing::Refuse, target: None, limit: None, saved: None }
+        Choice { table, name, selection: Selection::default(), limit: None, saved: None }
     }
 
     /// The same of a text.
@@ -125,13 +121,21 @@ pub fn about_table(path: &Path, table: &Table, diagnostics: Vec<Diagnostic>) -> 
     Failure::Diagnostics { source, diagnostics }
 }
 
+/// What is said of a table whose columns have no names.
+fn about_columns(table: &Table) -> Option<Diagnostic> {
+    let count = table.columns.len();
+    let message = format!("the first line is a sample, so the columns are called c1 to c{count}");
+    let help = "--header yes says that the first line names the columns";
+    table.unnamed.then(|| Diagnostic::global(Code::WarnData, message).with_help(help))
+}
+
 /// Refuse data whose columns are not those of a saved model; their order is the model's.
-fn same_columns(chosen: &Encoding, saved: &Encoding) -> Result<(), Diagnostic> {
-    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
-    let (columns, known) = (sorted(&chosen.features), sorted(&saved.features));
-    let message = if chosen.targets != saved.targets {
+fn same_columns(features: &[String], targets: &[String], saved: &Encoding) -> Result<(), Diagnostic> {
+    let columns: BTreeSet<&str> = features.iter().map(String::as_str).collect();
+    let known: BTreeSet<&str> = saved.columns().into_iter().collect();
+    let message = if targets != saved.targets {
         let list = |names: &[String]| names.join(", ");
-        format!("the target is {}, that of the saved model {}", list(&chosen.targets), list(&saved.targets))
+        format!("the target is {}, that of the saved model {}", list(targets), list(&saved.targets))
     } else if let Some(new) = columns.difference(&known).next() {
         format!("the saved model has no feature column `{new}`")
     } else if let Some(missing) = known.difference(&columns).next() {
@@ -175,19 +179,29 @@ impl Samples {
         // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
         let (sketch, _) = project.parse_quietly(&[])?;
         let labels = label_elements(&sketch, &settings);
-        let mut encoding =
-            Encoding::choose(table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
-        if let Some(saved) = choice.saved {
-            same_columns(&encoding, saved).map_err(|error| about(vec![error]))?;
-            encoding = saved.clone();
-        }
-        let gaps = encoding.replacements.is_some() || choice.saved.is_none() && choice.missing != Missing::Refuse;
+        let selection = choice.selection.clone().or(settings.selection.clone());
+        let encoding = match choice.saved {
+            None => Encoding::choose(table, &settings, &selection, labels).map_err(about)?,
+            Some(saved) => {
+                let (features, targets) =
+                    Encoding::sources(table, &settings, &selection, labels).map_err(|error| about(vec![error]))?;
+                same_columns(&features, &targets, saved).map_err(|error| about(vec![error]))?;
+                saved.clone()
+            }
+        };
+        let missing = selection.missing.unwrap_or_default();
+        let gaps = encoding.replacements.is_some() || choice.saved.is_none() && missing != Missing::Refuse;
         let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
         let mut samples = Samples::without_rows(project, (settings, plan), encoding, origin, progress)?;
         samples.encoding.check(&samples.signature).map_err(|error| about(vec![error]))?;
         let rows = samples.encoding.read(table, true, gaps).map_err(about)?;
         samples.encoding.check_integers(table, &rows, &samples.signature).map_err(about)?;
-        samples.take(rows, choice.saved.is_none().then_some(choice.missing), choice.limit);
+        let warnings =
+            about_columns(table).into_iter().chain(samples.encoding.strange(table, &rows)).collect::<Vec<_>>();
+        if !warnings.is_empty() {
+            progress.warnings(&Source { name: choice.name.display().to_string(), text: table.text.clone() }, &warnings);
+        }
+        samples.take(rows, choice.saved.is_none().then_some(missing), choice.limit);
         Ok(samples)
     }
 
@@ -271,6 +285,7 @@ impl Samples {
         let train: Vec<Step> = (0..count).map(|_| sample()).collect();
         let encoding = Encoding {
             features: Vec::new(),
+            kinds: BTreeMap::new(),
             targets: Vec::new(),
             replacements: None,
             standardise: sim::data::standardise::Standardiser::identity(0),
@@ -438,8 +453,7 @@ pub fn for_image(
         // A built-in config names data of the repository, which need not be here.
         Some(path) if !built_in || path.is_file() => {
             let table = read_table(&path, &data.reading)?;
-            let (missing, target) = (data.missing, data.target.as_deref());
-            let choice = Choice { missing, target, ..Choice::of(&path, table) };
+            let choice = Choice { selection: data.selection.clone(), ..Choice::of(&path, table) };
             Samples::read(project, asked, choice, progress)
         }
         _ => {

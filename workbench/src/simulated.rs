@@ -211,6 +211,7 @@ impl SimulatedLine {
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,
+            held: &[],
             store: facts.store.hardware(sdram),
         };
         let rtl = shell::board_of_bytes(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;

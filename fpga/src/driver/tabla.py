@@ -37,6 +37,8 @@ LANE = {8: np.int8, 16: np.int16, 32: np.int32}[LANE_BITS]
 LARGEST_TRANSFER = (1 << 26) - (1 << 12)
 # The AXI DMA: its control register, and the bit that resets both channels until it reads as 0.
 DMA_CONTROL, DMA_RESET = 0x00, 0x4
+# Its status registers of both directions, the bits that say that a transfer failed, and the bytes that came.
+DMA_SENT, DMA_RECEIVED, DMA_ERRORS, DMA_BYTES = 0x04, 0x34, {0x10: "internal", 0x20: "slave", 0x40: "address"}, 0x58
 # More words than the accelerator can offer after an abort: two beats in its register slice, and the end of the packet.
 STALE_WORDS = 4 * BEAT_WORDS
 
@@ -167,6 +169,15 @@ class Sums:
         return words.reshape(self.coming).transpose(1, 0, 3, 2).astype(LANE).reshape(-1)
 
 
+def fits(given, shape):
+    """Whether rows of this shape are steps of a tensor: each row a whole tensor, flat or not, or a part of its first axes."""
+    whole = int(np.prod(shape, dtype=np.int64))
+    if tuple(given) == tuple(shape) or tuple(given[1:]) == (whole,):
+        return True
+    parts = [int(np.prod(shape[:axis], dtype=np.int64)) for axis in range(len(shape) + 1) if tuple(given[1:]) == tuple(shape[axis:])]
+    return len(given) > 0 and any(given[0] % max(part, 1) == 0 for part in parts)
+
+
 class Layout:
     """How tensors travel over the streams, from layout.json."""
 
@@ -213,8 +224,8 @@ class Layout:
         tensor = self.tensors[name]
         elements = int(np.prod(tensor["shape"], dtype=np.int64))
         values = np.asarray(values, dtype=np.float64)
-        if values.size % max(elements, 1) != 0:
-            raise ValueError("%s: %d values for a tensor of %d" % (name, values.size, elements))
+        if not fits(values.shape, tensor["shape"]):
+            raise ValueError("%s: values of shape %s for a tensor of shape %s" % (name, values.shape, tuple(tensor["shape"])))
         if not np.all(np.isfinite(values)):
             raise ValueError("%s: values that are not numbers" % name)
         limit = 2.0 ** (WORD_BITS - 1)
@@ -387,12 +398,27 @@ class Accelerator:
         except BaseException:
             self.abort()
             raise
+        for dma, _ in zip(self.dmas, sends):
+            self._check_dma(dma, DMA_SENT, "send")
+        if receive is not None:
+            self._check_dma(self.dmas[0], DMA_RECEIVED, "receive")
+            came = self.dmas[0].read(DMA_BYTES)
+            if came != expected * item:
+                self.abort()
+                raise DriverError("the DMA moved %d bytes of the %d of the results" % (came, expected * item))
         self.loaded = True
         status = self.registers.read(STATUS)
         if status & STATUS_INPUT:
             raise DriverError("the input stream was damaged: status %#x" % status)
         self.saturated |= bool(status & STATUS_SATURATED)
         return np.array(receive, dtype=np.int64) if receive is not None else np.zeros(0, dtype=np.int64)
+
+    def _check_dma(self, dma, register, action):
+        status = dma.read(register)
+        wrong = [name for bit, name in DMA_ERRORS.items() if status & bit]
+        if wrong:
+            self.abort()
+            raise DriverError("the DMA failed to %s: %s error (status %#x)" % (action, " and ".join(wrong), status))
 
     def _await_channel(self, what, channel, deadline):
         self._await(what, lambda: channel.idle, deadline)

@@ -3,26 +3,32 @@
 //!     row ──▶ features ──standardise──▶ (1,) features ──▶ inputs, in the order of declaration, row-major
 //!         └─▶ targets ──code, standardise, one-hot──▶ labels, likewise
 
+use crate::data::kinds::{self, Kind, Reader};
 use crate::data::labels::Coding;
 use crate::data::missing::{Missing, fill, replacements};
 use crate::data::standardise::Standardiser;
+use crate::data::strange;
 use crate::data::table::Table;
 use crate::train::engine::{Field, Signature, Step};
-use crate::train::settings::{self, Counted, Settings, Size};
+use crate::train::settings::{self, Counted, Selection, Settings, Size};
 use arch::{Code, Diagnostic};
 use compiler::derived::optimisers::RATE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Everything that turns a row into numbers; fixed by the training part, saved with the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Encoding {
-    /// Names of the feature columns.
+    /// Names of the features: of their columns, or of a column and a category, `column=category`.
     pub features: Vec<String>,
     /// Names of the target columns.
     pub targets: Vec<String>,
-    /// What stands in for missing features, by column; without it they are refused.
+    /// How feature columns of texts become numbers, by column; others hold numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, Kind>,
+    /// What stands in for missing features, by feature; without it they are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacements: Option<Vec<f64>>,
     /// Scale of the features.
@@ -43,8 +49,10 @@ pub struct Encoding {
 /// Columns of some data and what stands in its targets, before anything is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Columns {
-    /// Names of the features.
+    /// Names of the feature columns.
     pub features: Vec<String>,
+    /// How those of texts become numbers.
+    pub kinds: BTreeMap<String, Kind>,
     /// Names of the targets.
     pub targets: Vec<String>,
     /// How targets become numbers.
@@ -57,18 +65,56 @@ impl Encoding {
     /// `labels` is how many target values a sample needs; used if no target is named.
     ///
     /// # Errors
-    /// `E-DATA`: a column that does not exist, or no feature left.
+    /// `E-DATA`: a column that does not exist, or no feature left; texts that are no categories; a target that holds no classes.
     pub fn choose(
         table: &Table,
         settings: &Settings,
-        target: Option<&[String]>,
+        selection: &Selection,
         labels: usize,
-    ) -> Result<Encoding, Diagnostic> {
+    ) -> Result<Encoding, Vec<Diagnostic>> {
+        let one = |wrong| vec![wrong];
+        let (features, targets) = Encoding::sources(table, settings, selection, labels).map_err(one)?;
+        let kinds = kinds::of_columns(table, &features, selection)?;
+        let coding = match (&settings.labels, settings.one_hot()) {
+            (Some(names), _) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
+            (None, true) => {
+                let Some(target) = targets.first() else {
+                    let message = "classes are what stands in a target column, and there is none";
+                    return Err(vec![Diagnostic::global(Code::Data, message).with_help(
+                        "the program needs a label, a `model_output` that it never assigns, and the data a column for it",
+                    )]);
+                };
+                table.column(target).and_then(|target| Coding::of_target(table, target)).map_err(one)?
+            }
+            (None, false) => Coding::Number,
+        };
+        Ok(Encoding::of(Columns { features, kinds, targets, coding }, settings))
+    }
+
+    /// Names of the columns of features, and of the targets.
+    ///
+    /// # Errors
+    /// `E-DATA`: a column that does not exist, or no feature left.
+    pub fn sources(
+        table: &Table,
+        settings: &Settings,
+        selection: &Selection,
+        labels: usize,
+    ) -> Result<(Vec<String>, Vec<String>), Diagnostic> {
+        let named = |columns: &Option<settings::Columns>| -> Option<Vec<String>> {
+            columns.as_ref().map(|columns| columns.names().iter().flat_map(|name| columns_of(table, name)).collect())
+        };
+        let dropped = named(&selection.drop).unwrap_or_default();
+        let chosen = named(&selection.features);
+        for name in dropped.iter().chain(chosen.iter().flatten()) {
+            table.column(name)?;
+        }
         let wanted = if settings.one_hot() && labels > 0 { 1 } else { labels };
-        let targets = if let Some(names) = target.or(settings.target.as_ref().map(settings::Columns::names)) {
-            names.iter().flat_map(|name| columns_of(table, name)).collect()
-        } else if wanted < table.columns.len() {
-            table.columns[table.columns.len() - wanted..].to_vec()
+        let left: Vec<String> = table.columns.iter().filter(|name| !dropped.contains(name)).cloned().collect();
+        let targets = if let Some(names) = named(&selection.target) {
+            names
+        } else if wanted < left.len() {
+            left[left.len() - wanted..].to_vec()
         } else {
             let columns = table.columns.len();
             let message = format!("the program takes {wanted} label values per sample, the data has {columns} columns");
@@ -78,30 +124,20 @@ impl Encoding {
             table.column(name)?;
         }
         let is_feature = |name: &&String| !targets.contains(name) && settings.sample_weight.as_ref() != Some(*name);
-        let features: Vec<String> = table.columns.iter().filter(is_feature).cloned().collect();
+        let features: Vec<String> = chosen.unwrap_or(left).iter().filter(is_feature).cloned().collect();
         if features.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data has no feature column beside the target"));
         }
-        let coding = match (&settings.labels, settings.one_hot()) {
-            (Some(names), _) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
-            (None, true) => {
-                let Some(target) = targets.first() else {
-                    let message = "classes are what stands in a target column, and there is none";
-                    return Err(Diagnostic::global(Code::Data, message).with_help(
-                        "the program needs a label, a `model_output` that it never assigns, and the data a column for it",
-                    ));
-                };
-                Coding::classes(table, table.column(target)?)
-            }
-            (None, false) => Coding::Number,
-        };
-        Ok(Encoding::of(Columns { features, targets, coding }, settings))
+        Ok((features, targets))
     }
 
     /// The encoding of some columns; the scales are still the identity.
     pub fn of(columns: Columns, settings: &Settings) -> Encoding {
-        let Columns { features, targets, coding } = columns;
+        let Columns { features, kinds, targets, coding } = columns;
+        let own = |name: &String| kinds.get(name).map_or_else(|| vec![name.clone()], |kind| kind.features(name));
+        let features: Vec<String> = features.iter().flat_map(own).collect();
         Encoding {
+            kinds,
             standardise: Standardiser::identity(features.len()),
             standardise_targets: Standardiser::identity(targets.len()),
             replacements: None,
@@ -144,8 +180,7 @@ impl Encoding {
     /// `E-DATA` for missing columns, for cells that are not numbers and for unknown labels; `with_targets = false` reads the features only.
     /// A missing feature is NaN if `gaps` says that it may be missing.
     pub fn read(&self, table: &Table, with_targets: bool, gaps: bool) -> Result<Rows, Vec<Diagnostic>> {
-        let features = table.columns_of(&self.features)?;
-        let features = if gaps { table.numbers_with_gaps(&features)? } else { table.numbers(&features)? };
+        let features = table.read(&self.readers(table)?, gaps)?;
         let targets =
             if with_targets { self.coding.codes(table, &table.columns_of(&self.targets)?)? } else { Vec::new() };
         let weights = self.sample_weight.iter().filter(|name| with_targets && table.columns.contains(name));
@@ -153,6 +188,46 @@ impl Encoding {
             weights.map(|name| table.column(name)).collect::<Result<Vec<_>, _>>().map_err(|wrong| vec![wrong])?;
         let weights = if weights.is_empty() { Vec::new() } else { table.numbers(&weights)?.concat() };
         Ok(Rows { features, targets, weights })
+    }
+
+    /// Names of the columns from which features are read, each once.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut columns: Vec<&str> = self.features.iter().map(|feature| self.source(feature).0).collect();
+        columns.dedup();
+        columns
+    }
+
+    /// The column of a feature, and how it is read.
+    fn source<'a>(&'a self, feature: &'a str) -> (&'a str, Reader<'a>) {
+        let is = |(column, kind): (&'a String, &'a Kind)| match kind {
+            Kind::Boolean if column == feature => Some((column.as_str(), Reader::Boolean)),
+            Kind::Date if column == feature => Some((column.as_str(), Reader::Date)),
+            Kind::Category(names) => {
+                let name = feature.strip_prefix(column.as_str())?.strip_prefix('=')?;
+                let index = names.iter().position(|known| known == name)?;
+                Some((column.as_str(), Reader::Is(names, index)))
+            }
+            Kind::Boolean | Kind::Date => None,
+        };
+        self.kinds.iter().find_map(is).unwrap_or((feature, Reader::Number))
+    }
+
+    /// The column of each feature in a table, and how it is read.
+    fn readers(&self, table: &Table) -> Result<Vec<(usize, Reader<'_>)>, Vec<Diagnostic>> {
+        let (names, readers): (Vec<String>, Vec<Reader<'_>>) = self
+            .features
+            .iter()
+            .map(|feature| self.source(feature))
+            .map(|(name, reader)| (name.to_owned(), reader))
+            .unzip();
+        Ok(table.columns_of(&names)?.into_iter().zip(readers).collect())
+    }
+
+    /// Features that a training can hardly use.
+    pub fn strange(&self, table: &Table, rows: &Rows) -> Vec<Diagnostic> {
+        let Ok(readers) = self.readers(table) else { return Vec::new() };
+        let place = |row: usize, feature: usize| table.place(row, readers[feature].0);
+        strange::columns(&self.features, &rows.features, &place)
     }
 
     /// Take from some rows what stands in for missing features, put it in everywhere, then take the scales. What fills integers is not
@@ -196,9 +271,9 @@ impl Encoding {
     /// # Errors
     /// `E-DATA`: the first such cell of each column.
     pub fn check_integers(&self, table: &Table, rows: &Rows, signature: &Signature) -> Result<(), Vec<Diagnostic>> {
-        let columns = table.columns_of(&self.features)?;
+        let columns = self.readers(table)?;
         let integers = self.integers(signature);
-        let fraction = |(feature, &column): (usize, &usize)| {
+        let fraction = |(feature, &(column, _)): (usize, &(usize, Reader<'_>))| {
             let cell = |row: &Vec<f64>| row[feature].is_finite() && libm::trunc(row[feature]) != row[feature];
             let row = integers.get(feature)?.then(|| rows.features.iter().position(cell)).flatten()?;
             Some(table.wrong(row, column, "a fraction, and the program takes integers here"))
@@ -344,8 +419,10 @@ mod tests {
     fn columns_are_the_last_ones_or_those_that_are_named() {
         let data = table("a,y[0],b,y[1],c\n1,2,3,4,5\n");
         let choose = |settings: &Settings, target: Option<&[String]>, labels| {
-            let chosen = Encoding::choose(&data, settings, target, labels);
-            chosen.map(|encoding| (encoding.features, encoding.targets)).map_err(|error| error.message)
+            let target = target.map(|names| settings::Columns::Several(names.to_vec()));
+            let selection = Selection { target, ..Selection::default() }.or(settings.selection.clone());
+            let chosen = Encoding::choose(&data, settings, &selection, labels);
+            chosen.map(|encoding| (encoding.features, encoding.targets)).map_err(|errors| errors[0].message.clone())
         };
         let plain = settings(SQUARED);
         let (all, two) = (names(&["a", "y[0]", "b", "y[1]"]), names(&["a", "y[0]", "b"]));
@@ -374,15 +451,16 @@ mod tests {
     #[test]
     fn sizes_follow_from_columns_and_labels() {
         let data = table("a,b,y\n1,2,u\n3,4,v\n5,6,u\n7,8,w\n");
-        let encoding = Encoding::choose(&data, &settings(&format!("{CLASSES}bias = true")), None, 3).unwrap();
+        let encoding =
+            Encoding::choose(&data, &settings(&format!("{CLASSES}bias = true")), &Selection::default(), 3).unwrap();
         let size = |text: &str| encoding.size(Size::try_from(text.to_owned()).unwrap());
         assert_eq!((size("features"), size("inputs"), size("classes"), size("classes + 4")), (2, 3, 3, 7));
         assert_eq!((encoding.inputs(), encoding.classes(), encoding.one_hot), (3, 3, Some(1)));
         let named = settings(&format!("{SQUARED}labels = {{ u = 1.0, v = -1.0, w = 0.5 }}"));
-        let named = Encoding::choose(&data, &named, None, 1).unwrap();
+        let named = Encoding::choose(&data, &named, &Selection::default(), 1).unwrap();
         assert_eq!((named.inputs(), named.classes(), named.one_hot), (2, 3, None));
         assert_eq!(named.read(&data, true, false).unwrap().targets.concat(), [1.0, -1.0, 1.0, 0.5]);
-        let number = Encoding::choose(&table("a,y\n1,2\n"), &settings(SQUARED), None, 1).unwrap();
+        let number = Encoding::choose(&table("a,y\n1,2\n"), &settings(SQUARED), &Selection::default(), 1).unwrap();
         assert_eq!(number.classes(), 0);
     }
 
@@ -391,7 +469,7 @@ mod tests {
     fn rows_become_steps() {
         let data = table("a,b,k,y\n1,2,0.5,10\n3,,2,20\n5,4,1,60\n");
         let settings = settings(&format!("{SQUARED}sample_weight = \"k\"\nbias = true"));
-        let mut encoding = Encoding::choose(&data, &settings, None, 1).unwrap();
+        let mut encoding = Encoding::choose(&data, &settings, &Selection::default(), 1).unwrap();
         assert!(encoding.read(&data, true, false).is_err(), "a gap");
         let mut rows = encoding.read(&data, true, true).unwrap();
         assert_eq!((rows.weights.clone(), rows.targets.concat()), (vec![0.5, 2.0, 1.0], vec![10.0, 20.0, 60.0]));
@@ -412,7 +490,7 @@ mod tests {
         assert_eq!(encoding.step(&read, 1, &signature), [vec![1.0, 1.0, 0.0], vec![0.0], vec![1.0], vec![1.0]]);
         // Nothing is measured where nothing is asked for.
         let plain = super::tests::settings(&format!("{SQUARED}standardise = false\nstandardise_target = false"));
-        let mut encoding = Encoding::choose(&data, &plain, None, 1).unwrap();
+        let mut encoding = Encoding::choose(&data, &plain, &Selection::default(), 1).unwrap();
         let mut rows = encoding.read(&data, true, true).unwrap();
         encoding.measure(&mut rows, &[0, 1], (&plain, &signature), Missing::Refuse);
         assert_eq!((encoding.replacements, rows.features[1][1].is_nan()), (None, true));
@@ -425,7 +503,7 @@ mod tests {
     fn integers_stay_integers() {
         let data = table("a,b,y\n1,2,10\n4,,20\n5,4.5,60\n");
         let settings = settings(SQUARED);
-        let mut encoding = Encoding::choose(&data, &settings, None, 1).unwrap();
+        let mut encoding = Encoding::choose(&data, &settings, &Selection::default(), 1).unwrap();
         let mut rows = encoding.read(&data, true, true).unwrap();
         let mut signature = signature(&[("x", &[2]), ("t", &[])], 1);
         assert_eq!(encoding.check_integers(&data, &rows, &signature), Ok(()));
@@ -441,7 +519,9 @@ mod tests {
     #[test]
     fn classes_stand_behind_the_first_one() {
         let data = table("a,y\n1,u\n2,w\n3,v\n");
-        let encoding = Encoding::choose(&data, &settings(&format!("{CLASSES}standardise = false")), None, 4).unwrap();
+        let encoding =
+            Encoding::choose(&data, &settings(&format!("{CLASSES}standardise = false")), &Selection::default(), 4)
+                .unwrap();
         let rows = encoding.read(&data, true, false).unwrap();
         let fits = signature(&[("x", &[1]), ("t", &[2, 2])], 1);
         assert_eq!(encoding.check(&fits), Ok(()));
@@ -455,7 +535,8 @@ mod tests {
     #[test]
     fn data_that_does_not_fit_is_told_with_both_counts() {
         let encoding = |bias: &str| {
-            Encoding::choose(&table("a,b,y\n1,2,3\n"), &settings(&format!("{SQUARED}{bias}")), None, 1).unwrap()
+            Encoding::choose(&table("a,b,y\n1,2,3\n"), &settings(&format!("{SQUARED}{bias}")), &Selection::default(), 1)
+                .unwrap()
         };
         let said =
             |encoding: &Encoding, fields, inputs| encoding.check(&signature(fields, inputs)).unwrap_err().message;
@@ -473,12 +554,15 @@ mod tests {
     fn a_program_without_labels_has_no_classes() {
         let table = table("a,b\n1,2\n");
         let chosen = |loss: &str, labels| {
-            Encoding::choose(&table, &settings(&format!("loss = '{loss}'")), None, labels)
+            Encoding::choose(&table, &settings(&format!("loss = '{loss}'")), &Selection::default(), labels)
                 .map(|encoding| encoding.targets)
         };
         assert_eq!((chosen("squared", 0), chosen("one_hot", 3)), (Ok(vec![]), Ok(names(&["b"]))));
         let error = chosen("one_hot", 0).unwrap_err();
-        assert_eq!(error.message, "classes are what stands in a target column, and there is none");
-        assert!(Encoding::choose(&table, &settings("loss = 'one_hot'"), Some(&[]), 3).is_err());
+        assert_eq!(error[0].message, "classes are what stands in a target column, and there is none");
+        assert!({
+            let settings = settings("loss = 'one_hot'\ntarget = []");
+            Encoding::choose(&table, &settings, &settings.selection, 3).is_err()
+        });
     }
 }

@@ -7,7 +7,7 @@
 //! | `PK` | several arrays of NumPy (`npz`), side by side |
 //! | `PAR1` | a table of Parquet |
 //! | first line `LABEL NUMBER:VALUE ...` | LIBSVM |
-//! | anything else | text with a header line and separated cells |
+//! | anything else | text with separated cells, and mostly a header line |
 
 use crate::data::table::{Table, without_mark};
 use crate::data::{libsvm, npy, npz, parquet};
@@ -51,6 +51,8 @@ pub const MORE: &str = "`--limit data_mib=4096` gives data 4 GiB of memory inste
 pub struct Reading {
     /// What stands between cells; otherwise it is found.
     pub separator: Option<u8>,
+    /// Whether the first line names the columns; otherwise that is found.
+    pub header: Option<bool>,
     /// Arrays of an `npz` file to take, in this order; otherwise all.
     pub arrays: Option<Vec<String>>,
     /// How large it may be.
@@ -87,7 +89,7 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
     let table = if libsvm::looks_like(text) {
         libsvm::read(text, reading.limits)
     } else {
-        Table::from_separated(bytes, reading.separator, reading.limits)
+        Table::from_separated(bytes, reading)
     };
     table.map_err(|diagnostic| (diagnostic, String::from_utf8_lossy(text).into_owned()))
 }

@@ -2,7 +2,7 @@
 
 use crate::data::row::Row;
 use crate::data::table::Table;
-use arch::Diagnostic;
+use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,18 +19,21 @@ pub enum Coding {
     Classes(Vec<String>),
 }
 
+/// Most classes that are found in a column.
+pub const MOST_CLASSES: usize = 50;
+
 /// Labels that a message names.
 const NAMED: usize = 5;
 
 /// What a cell means as a class: cells with the same text are of the same class, and with the same number (`1` and `1.0`).
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Class<'a> {
+pub(crate) enum Class<'a> {
     Number(u64),
     Text(&'a str),
 }
 
 impl Class<'_> {
-    fn of(cell: &str) -> Class<'_> {
+    pub(crate) fn of(cell: &str) -> Class<'_> {
         match cell.parse::<f64>() {
             // Zero is zero, whatever its sign is.
             Ok(value) if !value.is_nan() => Class::Number((value + 0.0).to_bits()),
@@ -52,6 +55,27 @@ impl Coding {
             (Err(_), Err(_)) => a.cmp(b),
         });
         Coding::Classes(names)
+    }
+
+    /// The same of a target column; many values or fractions are no classes.
+    ///
+    /// # Errors
+    /// `E-DATA` with a way out.
+    pub fn of_target(table: &Table, column: usize) -> Result<Coding, Diagnostic> {
+        let coding = Coding::classes(table, column);
+        let Coding::Classes(names) = &coding else { return Ok(coding) };
+        let name = &table.columns[column];
+        let is_fraction = |name: &&String| name.parse::<f64>().is_ok_and(|value| libm::trunc(value) != value);
+        let what = if let Some(fraction) = names.iter().find(is_fraction) {
+            format!("fractions, such as {fraction}")
+        } else if names.len() > MOST_CLASSES {
+            format!("{} different values, more than {MOST_CLASSES}", names.len())
+        } else {
+            return Ok(coding);
+        };
+        let help = "name the column of the classes with --target; a number is learned with the loss `squared`; `labels` in [train] lists more classes";
+        Err(Diagnostic::global(Code::Data, format!("the target column `{name}` holds no classes but {what}"))
+            .with_help(help))
     }
 
     /// The numbers of some columns, row by row.

@@ -2,15 +2,19 @@
 //!
 //! It is put in before the features are scaled, and saved with the model, so that a prediction fills gaps as the training did.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// What happens to a missing value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// It is an error.
+    /// They are an error.
     #[default]
     Refuse,
-    /// The mean of the column.
+    /// The mean of the column in the training part.
     Mean,
-    /// The value in the middle of the column; the lower one of two.
+    /// The value in the middle of the column in the training part; the lower one of two.
     Median,
     /// 0.
     Zero,
@@ -27,16 +31,6 @@ impl Missing {
             Missing::Mean => "mean",
             Missing::Median => "median",
             Missing::Zero => "zero",
-        }
-    }
-
-    /// Its effect, for help texts.
-    pub fn text(self) -> &'static str {
-        match self {
-            Missing::Refuse => "They are an error",
-            Missing::Mean => "The mean of the column in the training part",
-            Missing::Median => "The median of the column in the training part",
-            Missing::Zero => "0",
         }
     }
 }

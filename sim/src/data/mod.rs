@@ -8,6 +8,9 @@
 //! | [`table`] | columns of cells, with the place of every cell; CSV text |
 //! | [`row`] | the cells of one row |
 //! | [`libsvm`], [`npy`], [`npz`], [`parquet`] | the other formats |
+//! | [`header`] | whether the first line of a text names the columns |
+//! | [`kinds`] | truth values, dates and categories as numbers |
+//! | [`strange`] | columns that a training can hardly use |
 //! | [`missing`] | what stands in for values that are missing |
 //! | [`split`] | which rows train and which test; the order of an epoch |
 //! | [`standardise`] | mean 0 and deviation 1, with the statistics of the training part |
@@ -19,6 +22,8 @@
 
 pub mod fields;
 pub mod file;
+pub mod header;
+pub mod kinds;
 pub mod labels;
 pub mod libsvm;
 pub mod missing;
@@ -28,5 +33,6 @@ pub mod parquet;
 pub mod row;
 pub mod split;
 pub mod standardise;
+pub mod strange;
 pub mod table;
 pub mod weights;

@@ -25,10 +25,13 @@ impl Standardiser {
         let count = rows.len().max(1) as f64;
         let (mut mean, mut deviation) = (Vec::with_capacity(columns), Vec::with_capacity(columns));
         for column in 0..columns {
-            let cells = || rows.iter().map(|&row| &values[row]).map(|row| row[column]);
+            // Squares of numbers beyond these are none: parts of the largest are measured.
+            let largest = rows.iter().map(|&row| libm::fabs(values[row][column])).fold(0.0, f64::max);
+            let unit = if largest > 0.0 && !(1e-100..1e100).contains(&largest) { largest } else { 1.0 };
+            let cells = || rows.iter().map(|&row| &values[row]).map(|row| row[column] / unit);
             let average = cells().sum::<f64>() / count;
             let variance = cells().map(|x| (x - average) * (x - average)).sum::<f64>() / count;
-            let spread = libm::sqrt(variance);
+            let (average, spread) = (average * unit, libm::sqrt(variance) * unit);
             // Rounding leaves a constant column a spread of about 1e-16 of its value.
             let constant = spread <= 1e-12 * libm::fabs(average) || spread == 0.0;
             mean.push(average);
@@ -54,6 +57,20 @@ impl Standardiser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Scales are those of the same values times a power of two, beyond the range of squares, too.
+    #[test]
+    fn small_and_large_values_have_scales() {
+        let values = |unit: f64| [[1.0], [2.5], [4.0], [-3.0]].map(|[value]| vec![value * unit]).to_vec();
+        let rows = [0, 1, 2, 3];
+        let plain = Standardiser::measure(&values(1.0), &rows);
+        for power in [-1000, 900, 1020] {
+            let unit = libm::ldexp(1.0, power);
+            let scaled = Standardiser::measure(&values(unit), &rows);
+            let near = |a: f64, b: f64| (a / unit - b).abs() < 1e-12;
+            assert!(near(scaled.mean[0], plain.mean[0]) && near(scaled.deviation[0], plain.deviation[0]), "{power}");
+        }
+    }
 
     #[test]
     fn training_rows_decide() {

@@ -2,7 +2,9 @@
 //!
 //! CSV text is read here; the other formats make a table in their own modules.
 
-use crate::data::file::{Limits, MORE};
+use crate::data::file::{Limits, MORE, Reading};
+use crate::data::header;
+use crate::data::kinds::Reader;
 use crate::data::row::Row;
 use arch::{Code, Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +22,8 @@ pub struct Table {
     pub text: String,
     /// Whether a column that is not there holds zeros, as in LIBSVM files.
     pub sparse: bool,
+    /// Whether the columns of a text have no names of their own.
+    pub unnamed: bool,
     /// Byte of the text at which each row starts; empty where cells have no place in it.
     starts: Vec<usize>,
     /// What stands between the cells of a row.
@@ -38,7 +42,7 @@ impl Table {
     /// # Errors
     /// As [`Table::from_separated`].
     pub fn from_csv(text: &[u8]) -> Result<Table, Diagnostic> {
-        Table::from_separated(text, None, Limits::default())
+        Table::from_separated(text, &Reading::default())
     }
 
     /// Rows of a file that is not text, or whose cells have no place in it.
@@ -51,45 +55,30 @@ impl Table {
         }
         check_size(rows.len(), columns.len(), limits)?;
         let (lines, text, starts) = (Vec::new(), String::new(), Vec::new());
-        Ok(Table { columns, rows, lines, text, sparse: false, starts, separator: b',' })
+        Ok(Table { columns, rows, lines, text, sparse: false, unnamed: false, starts, separator: b',' })
     }
 
-    /// Read text with a header line and cells between separators, where none is named what separates most of the names; a cell in double
-    /// quotes may contain them.
+    /// Read text with cells between separators, where none is named what separates most cells of the first line; a cell in double quotes may
+    /// contain them. The first line names the columns, or is a sample ([`header`]).
     ///
     /// # Errors
-    /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is not UTF-8.
-    pub fn from_separated(text: &[u8], separator: Option<u8>, limits: Limits) -> Result<Table, Diagnostic> {
-        let text = without_mark(text);
-        let separator = separator.unwrap_or_else(|| separator_of(text));
+    /// `E-DATA`: no rows, a column name twice, rows of different lengths, or text that is not UTF-8.
+    pub fn from_separated(text: &[u8], reading: &Reading) -> Result<Table, Diagnostic> {
+        let (text, limits) = (without_mark(text), reading.limits);
+        let separator = reading.separator.unwrap_or_else(|| separator_of(text));
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(Diagnostic::global(Code::Data, "the data file is empty")
                 .with_help("a data file has one header line with column names, then one line per sample"));
         }
         let header = text.iter().skip_while(|byte| byte.is_ascii_whitespace()).take_while(|&&byte| byte != b'\n');
         check_size(0, header.filter(|&&byte| byte == separator).count() + 1, limits)?;
-        let mut reader = csv::ReaderBuilder::new().delimiter(separator).trim(csv::Trim::All).from_reader(text);
-        let columns: Vec<String> = match reader.headers() {
-            Ok(header) => header.iter().map(str::to_owned).collect(),
-            Err(error) => return Err(from_csv_error(&error, &[], text)),
-        };
-        let mut known = BTreeSet::new();
-        for column in &columns {
-            if !known.insert(column) {
-                return Err(Diagnostic::global(Code::Data, format!("two columns are called `{column}`")));
-            }
-        }
-        if columns.iter().all(|column| column.parse::<f64>().is_ok()) {
-            return Err(Diagnostic::global(
-                Code::Data,
-                "the first line holds numbers where the column names should be",
-            )
-            .with_help("put a header line before the first sample"));
-        }
-        let (mut rows, mut lines, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut line, mut counted) = (1, 0);
+        let mut reader = csv::ReaderBuilder::new();
+        let mut reader = reader.delimiter(separator).trim(csv::Trim::All).has_headers(false).from_reader(text);
+        let (mut rows, mut lines, mut starts) = (Vec::<Row>::new(), Vec::new(), Vec::new());
+        let (mut line, mut counted, mut columns) = (1, 0, 0);
         for record in reader.records() {
-            let record = record.map_err(|error| from_csv_error(&error, &columns, text))?;
+            let record = record.map_err(|error| from_csv_error(&error, columns, text))?;
+            columns = record.len();
             // The reader's own line numbers are one behind after CRLF: a record starts there before the LF.
             let start = row_start(text, record.position());
             line += text[counted..start].iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -97,13 +86,28 @@ impl Table {
             lines.push(line);
             starts.push(start);
             rows.push(record.iter().collect());
-            check_size(rows.len(), columns.len(), limits)?;
+            check_size(rows.len() - 1, columns, limits)?;
+        }
+        let Some(first) = rows.first() else {
+            return Err(Diagnostic::global(Code::Data, "the data file has no rows"));
+        };
+        let named = reading.header.map_or_else(|| header::names(first, &rows[1..]), Ok)?;
+        let columns = if named {
+            lines.remove(0);
+            starts.remove(0);
+            rows.remove(0).iter().map(str::to_owned).collect()
+        } else {
+            header::made_up(columns)
+        };
+        let mut known = BTreeSet::new();
+        if let Some(twice) = columns.iter().find(|column| !known.insert(*column)) {
+            return Err(Diagnostic::global(Code::Data, format!("two columns are called `{twice}`")));
         }
         if rows.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has a header but no rows"));
         }
         let text = String::from_utf8_lossy(text).into_owned();
-        Ok(Table { columns, rows, lines, text, sparse: false, starts, separator })
+        Ok(Table { columns, rows, lines, text, sparse: false, unnamed: !named, starts, separator })
     }
 
     /// Add the columns of `names` that a sparse file need not mention, with zeros.
@@ -130,7 +134,19 @@ impl Table {
 
     /// Whether a cell holds nothing, or one of the words for nothing.
     pub fn is_missing(&self, row: usize, column: usize) -> bool {
-        MISSING.iter().any(|word| self.rows[row][column].eq_ignore_ascii_case(word))
+        is_nothing(&self.rows[row][column])
+    }
+
+    /// A cell is missing, and nobody has said what stands in for it.
+    pub fn missing(&self, row: usize, column: usize) -> Diagnostic {
+        let cell = &self.rows[row][column];
+        let what = match cell.parse::<f64>() {
+            Ok(_) => format!("`{cell}` is not a finite number"),
+            Err(_) if cell.is_empty() => "the cell is empty".to_owned(),
+            Err(_) => format!("`{cell}` is not a number"),
+        };
+        let help = "missing values are refused unless --missing says what they become: mean, median or zero";
+        self.wrong(row, column, what).with_help(help)
     }
 
     /// Where a cell stands in the text.
@@ -194,13 +210,11 @@ impl Table {
         let cell = &self.rows[row][column];
         let wrong = match cell.parse::<f64>() {
             Ok(value) if value.is_finite() => return Ok(value),
-            Ok(_) => format!("`{cell}` is not a finite number"),
-            Err(_) if cell.is_empty() => "the cell is empty".to_owned(),
-            Err(_) => format!("`{cell}` is not a number"),
+            Ok(_) if !self.is_missing(row, column) => format!("`{cell}` is not a finite number"),
+            Err(_) if !self.is_missing(row, column) => format!("`{cell}` is not a number"),
+            _ => return Err(self.missing(row, column)),
         };
-        let help = if self.is_missing(row, column) {
-            "missing values are refused unless --missing says what they become: mean, median or zero"
-        } else if self.separator != b',' && cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
+        let help = if self.separator != b',' && cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
             "numbers have a decimal point, not a comma"
         } else {
             "every cell of a number column must hold a finite number such as 0.25 or -3e2"
@@ -208,42 +222,47 @@ impl Table {
         Err(self.wrong(row, column, wrong).with_help(help))
     }
 
-    /// All numbers of some columns, row by row. Collects up to 20 errors.
+    /// All numbers of some columns, row by row.
     ///
     /// # Errors
-    /// One `E-DATA` per cell that is not a number.
+    /// As [`Table::read`].
     pub fn numbers(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
-        self.numbers_or(columns, |row, column| self.number(row, column))
+        self.read(&columns.iter().map(|&column| (column, Reader::Number)).collect::<Vec<_>>(), false)
     }
 
-    /// The same, with NaN where a cell holds nothing.
+    /// What some columns mean, row by row; with `gaps` NaN where a cell holds nothing.
     ///
     /// # Errors
-    /// One `E-DATA` per cell that holds something else.
-    pub fn numbers_with_gaps(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
-        let gap = |row, column| if self.is_missing(row, column) { Ok(f64::NAN) } else { self.number(row, column) };
-        self.numbers_or(columns, gap)
-    }
-
-    fn numbers_or(
-        &self,
-        columns: &[usize],
-        read: impl Fn(usize, usize) -> Result<f64, Diagnostic>,
-    ) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
-        let mut errors = Vec::new();
+    /// `E-DATA` for each column with cells that mean nothing: the first one, and how many there are; for 20 columns at most.
+    pub fn read(&self, columns: &[(usize, Reader<'_>)], gaps: bool) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
+        let mut wrong: BTreeMap<usize, (Diagnostic, BTreeSet<usize>)> = BTreeMap::new();
         let mut rows = Vec::with_capacity(self.rows.len());
         for row in 0..self.rows.len() {
             let mut values = Vec::with_capacity(columns.len());
-            for &column in columns {
-                match read(row, column) {
+            for &(column, reader) in columns {
+                let value =
+                    if gaps && self.is_missing(row, column) { Ok(f64::NAN) } else { reader.read(self, row, column) };
+                match value {
                     Ok(value) => values.push(value),
-                    Err(error) if errors.len() < 20 => errors.push(error),
-                    Err(_) => {}
+                    Err(error) => {
+                        if wrong.len() < MOST_ERRORS || wrong.contains_key(&column) {
+                            wrong.entry(column).or_insert_with(|| (error, BTreeSet::new())).1.insert(row);
+                        }
+                    }
                 }
             }
             rows.push(values);
         }
-        if errors.is_empty() { Ok(rows) } else { Err(errors) }
+        if wrong.is_empty() {
+            return Ok(rows);
+        }
+        let all = |(first, rows): (Diagnostic, BTreeSet<usize>)| match rows.len() {
+            1 => first,
+            count => {
+                Diagnostic { message: format!("{}; {count} cells of this column are wrong", first.message), ..first }
+            }
+        };
+        Err(wrong.into_values().map(all).collect())
     }
 }
 
@@ -268,6 +287,11 @@ fn nearest<'a>(name: &str, candidates: &'a [String]) -> Option<&'a str> {
 
 /// Cells that mean that there is no value, in any case.
 const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
+
+/// Whether a cell holds nothing.
+pub fn is_nothing(cell: &str) -> bool {
+    MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
 
 /// Cells whose memory the name of a column takes: a text of its own.
 const NAME: usize = 8;
@@ -321,11 +345,11 @@ fn row_start(text: &[u8], position: Option<&csv::Position>) -> usize {
     position + text[position..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count()
 }
 
-fn from_csv_error(error: &csv::Error, columns: &[String], text: &[u8]) -> Diagnostic {
+fn from_csv_error(error: &csv::Error, columns: usize, text: &[u8]) -> Diagnostic {
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths { pos, len, .. } => {
             let line = pos.as_ref().map_or(0, csv::Position::line);
-            format!("line {line} has {len} cells, the header has {}", columns.len())
+            format!("line {line} has {len} cells, the first one has {columns}")
         }
         csv::ErrorKind::Utf8 { pos, .. } => {
             format!("line {} is not UTF-8 text", pos.as_ref().map_or(0, csv::Position::line))
@@ -362,17 +386,14 @@ mod tests {
         assert_eq!(message(""), "the data file is empty");
         assert_eq!(message("a,b\n"), "the data file has a header but no rows");
         assert_eq!(message("a,a\n1,2\n"), "two columns are called `a`");
-        assert_eq!(message("1,2\n3,4\n"), "the first line holds numbers where the column names should be");
-        assert_eq!(message("a,b\n1,2\n1\n"), "line 3 has 1 cells, the header has 2");
+        assert_eq!(message("a,b\n1,2\n1\n"), "line 3 has 1 cells, the first one has 2");
         let table = Table::from_csv(b"a,b\n1,2\nNaN,\nx,inf\n").unwrap();
         let messages: Vec<String> = table.numbers(&[0, 1]).unwrap_err().into_iter().map(|d| d.message).collect();
         assert_eq!(
             messages,
             [
-                "row 2 (line 3), column `a`: `NaN` is not a finite number",
-                "row 2 (line 3), column `b`: the cell is empty",
-                "row 3 (line 4), column `a`: `x` is not a number",
-                "row 3 (line 4), column `b`: `inf` is not a finite number",
+                "row 2 (line 3), column `a`: `NaN` is not a finite number; 2 cells of this column are wrong",
+                "row 2 (line 3), column `b`: the cell is empty; 2 cells of this column are wrong",
             ]
         );
     }
@@ -395,19 +416,31 @@ mod tests {
         assert_eq!(table.number(0, 0).unwrap_err().help.as_deref(), Some("numbers have a decimal point, not a comma"));
         let span = table.span(0, 1).unwrap();
         assert_eq!(&table.text[span.start..span.end], "2");
-        assert_eq!(Table::from_separated(b"a,b\n1,2\n", Some(b';'), Limits::default()).unwrap().columns, ["a,b"]);
+        let reading = Reading { separator: Some(b';'), ..Reading::default() };
+        assert_eq!(Table::from_separated(b"a,b\n1,2\n", &reading).unwrap().columns, ["a,b"]);
     }
 
     #[test]
     fn gaps_are_nothing_and_words_for_it() {
         let table = Table::from_csv(b"a,b\n,1\nNA,2\n?,3\n4,nan\n").unwrap();
-        let read = table.numbers_with_gaps(&[0, 1]).unwrap();
+        let read = table.read(&[(0, Reader::Number), (1, Reader::Number)], true).unwrap();
         let gaps: Vec<Vec<bool>> = read.iter().map(|row| row.iter().map(|value| value.is_nan()).collect()).collect();
         assert_eq!(gaps, [[true, false], [true, false], [true, false], [false, true]]);
         let error = table.number(1, 0).unwrap_err();
         assert!(error.help.is_some_and(|help| help.contains("--missing")));
         let wrong = Table::from_csv(b"a\nfour\ninf\n").unwrap();
-        assert_eq!(wrong.numbers_with_gaps(&[0]).unwrap_err().len(), 2);
+        assert_eq!(wrong.read(&[(0, Reader::Number)], true).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn a_text_without_header_loses_no_row() {
+        let table = Table::from_csv(b"5.1,3.5,setosa\n4.9,3.0,setosa\n").unwrap();
+        assert_eq!((table.columns.clone(), table.rows.len(), table.unnamed), (header::made_up(3), 2, true));
+        assert_eq!((table.columns[2].as_str(), table.lines.clone()), ("c3", vec![1, 2]));
+        let span = table.span(0, 1).unwrap();
+        assert_eq!(&table.text[span.start..span.end], "3.5");
+        let said = |header| Table::from_separated(b"1,2\n3,4\n", &Reading { header, ..Reading::default() }).unwrap();
+        assert_eq!((said(None).rows.len(), said(Some(true)).rows.len(), said(Some(false)).rows.len()), (1, 1, 2));
     }
 
     #[test]
@@ -462,8 +495,12 @@ mod tests {
         );
         assert!(error(1).help.is_some_and(|help| help.starts_with("every cell of a number column")));
         assert!(error(2).help.is_some_and(|help| help.starts_with("numbers have a decimal point")));
-        let many = Table::from_csv(format!("a\n{}", "x\n".repeat(25)).as_bytes()).unwrap();
-        assert_eq!(many.numbers(&[0]).unwrap_err().len(), 20);
+        let header = (0..25).map(|column| format!("a{column}")).collect::<Vec<_>>().join(",");
+        let many =
+            Table::from_csv(format!("{header}\n{}", format!("{}x\n", "x,".repeat(24)).repeat(3)).as_bytes()).unwrap();
+        let told = many.numbers(&(0..25).collect::<Vec<_>>()).unwrap_err();
+        assert_eq!(told.len(), 20);
+        assert!(told.iter().all(|error| error.message.ends_with("; 3 cells of this column are wrong")));
         let error = Table::from_csv(b"a\n1\n\xff\n").unwrap_err();
         assert_eq!(error.message, "line 3 is not UTF-8 text");
     }

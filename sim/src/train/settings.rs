@@ -13,7 +13,7 @@ pub use compiler::canonical::Reduction;
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
 use compiler::derived::training::{Measure, Minimised, Training};
-pub use group::Choices;
+pub use group::{Choices, Selection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,9 +35,6 @@ pub struct Settings {
     /// The scalar of the program that takes the weight of a sample: what the column of that name holds, and 1 without such a column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_weight: Option<String>,
-    /// The target columns; default: as many last columns as the labels need.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Columns>,
     /// What stands in the target column, and the number it means to the program; default: numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, f64>>,
@@ -77,6 +74,9 @@ pub struct Settings {
     /// How a training goes.
     #[serde(skip)]
     pub choices: Choices,
+    /// Which columns of a table are used.
+    #[serde(skip)]
+    pub selection: Selection,
     /// How gradients change weights.
     #[serde(skip)]
     pub optimiser: Method,

@@ -38,6 +38,7 @@ fn facts() -> shell::Board<'static> {
         leds: 4,
         lit_by_one: true,
         pressed_is_one: true,
+        held: &[],
         store: None,
     }
 }
@@ -438,6 +439,11 @@ fn the_shell_lints_clean() {
             verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
         }
     }
+    let held = [("wifi_gpio0".to_owned(), true), ("wifi_en".to_owned(), false)];
+    let rtl = shell::board(&Machine::grid(1, 2, 16).unwrap(), &shell::Board { held: &held, ..facts() }).unwrap();
+    assert!(rtl.verilog.contains("assign wifi_gpio0 = 1'b1;") && rtl.verilog.contains("assign wifi_en = 1'b0;"));
+    assert!(rtl.ports.iter().any(|port| port.name == "wifi_en"));
+    verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
     let rtl = shell::board_of_bytes(&Machine::grid(1, 2, 16).unwrap(), &facts()).unwrap();
     verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -465,6 +465,7 @@ fn the_store_lints_clean() {
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,
+            held: &[],
             store: Some(store),
         };
         for permutes in [false, true] {

@@ -17,7 +17,7 @@ pub fn run(global: &Global, talk: &Talk) -> Result<(), Failure> {
         files.add(format!("{full}.1"), page(sub.clone(), &full)?);
     }
     files.add(format!("{name}.1"), page(command, &name)?);
-    files.write(folder)?;
+    files.write(folder, &global.guard)?;
     talk.say(format!("wrote {} pages to {}", files.names().count(), folder.display()));
     Ok(())
 }

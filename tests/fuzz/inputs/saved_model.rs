@@ -44,6 +44,7 @@ fn build(u: &mut Unstructured) -> Result<ModelFile> {
     let sample_weight = if u.arbitrary()? { Some(name(u)?) } else { None };
     let encoding = Encoding {
         features,
+        kinds: BTreeMap::new(),
         targets,
         replacements,
         standardise,

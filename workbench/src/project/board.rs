@@ -15,9 +15,10 @@ use crate::room::USUAL_SHIFTS;
 use arch::amounts::Amounts;
 use arch::axi::{Geometry, PORT_BITS};
 use arch::machine::{MOST_ROWS, MachineSpec};
-use arch::{Code, Diagnostic, Machine};
+use arch::{Code, Diagnostic, Machine, Span};
 use compiler::language::nearest;
 use fpga::board::Board as Facts;
+use fpga::pins;
 use std::path::{Path, PathBuf};
 
 /// Clock of a grid without a board, MHz.
@@ -39,6 +40,8 @@ pub struct ChosenBoard {
 /// A board that was found.
 #[derive(Debug, Clone)]
 pub struct Known {
+    /// Where it was read.
+    pub path: PathBuf,
     /// Its file.
     pub facts: Facts,
     /// Name and text of its constraint file, if it has pins.
@@ -79,12 +82,21 @@ impl ChosenBoard {
         let beside = |name: &String| library::read(&path.with_file_name(name));
         let constraints = facts.io.as_ref().map(|io| beside(&io.constraints)).transpose()?;
         let sdram_constraints = facts.sdram.as_ref().map(|sdram| beside(&sdram.constraints)).transpose()?;
+        let check = |constraints: &Option<Source>, check: &dyn Fn(&str) -> Result<(), pins::Mistake>| {
+            let Some(source) = constraints else { return Ok(()) };
+            check(&source.text).map_err(|(at, message)| {
+                let span = at.map_or_else(Span::default, |at| Span::new(at.start, at.end));
+                Failure::about(source, vec![Diagnostic::new(Code::Config, span, message)])
+            })
+        };
+        check(&constraints, &|text| facts.check_pins(text))?;
+        check(&sdram_constraints, &|text| facts.check_sdram_pins(text))?;
         let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
         Ok(ChosenBoard {
             name: stem,
             clock_mhz: options.clock_mhz.unwrap_or(facts.clock.grid_mhz),
             watts: options.watts,
-            known: Some(Known { facts, constraints, sdram_constraints }),
+            known: Some(Known { path, facts, constraints, sdram_constraints }),
         })
     }
 }

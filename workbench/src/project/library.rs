@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// `a/../b` to `b`, without asking the disk.
-fn normalise(path: &Path) -> PathBuf {
+pub(crate) fn normalise(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {
         match (part, parts.last()) {

@@ -12,6 +12,7 @@ use sim::data::missing::Missing;
 use sim::data::table::Table;
 use sim::train::engine::{Signature, Step};
 use sim::train::settings::Settings;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Rows in memory.
@@ -117,10 +118,12 @@ impl Samples {
         let Numbers { name, columns, features, targets, weights, missing, saved } = numbers;
         let wrong = |message: String| Failure::data(&name, vec![Diagnostic::global(Code::Data, message)]);
         let (target_columns, coding) = targets.columns(&settings);
-        let columns = fields::Columns { features: columns, targets: target_columns, coding };
+        let kinds = BTreeMap::new();
+        let columns = fields::Columns { features: columns, kinds, targets: target_columns, coding };
         let mut encoding = Encoding::of(columns, &settings);
         if let Some(saved) = saved {
-            same_columns(&encoding, saved).map_err(|error| Failure::data(&name, vec![error]))?;
+            same_columns(&encoding.features, &encoding.targets, saved)
+                .map_err(|error| Failure::data(&name, vec![error]))?;
             encoding = saved.clone();
         }
         if !weights.is_empty() && encoding.sample_weight.is_none() {

@@ -10,6 +10,7 @@
 //! possible the files go to their places one by one, `SHA256SUMS` first away and last back, so that a mixture is told: in the working
 //! folder and those above it, which others stand in; in folders with much that is not ours; on file systems without exchange.
 
+use super::guard::Guard;
 use super::{Files, LEFTOVERS, Leftover, TEMPORARY, folder_of};
 use crate::failure::Failure;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -39,12 +40,13 @@ impl Files {
     /// Write all into `folder`, in place of what an earlier run has written there; files of others stay.
     ///
     /// # Errors
-    /// Something cannot be written; then nothing has changed, unless files go one by one.
-    pub fn publish(&self, folder: &Path, earlier: Earlier) -> Result<(), Failure> {
+    /// The guard refuses what is there; something cannot be written. Then nothing has changed, unless files go one by one.
+    pub fn publish(&self, folder: &Path, earlier: Earlier, guard: &Guard) -> Result<(), Failure> {
         let cannot = |error: io::Error| Failure::file("write", folder, &error);
         fs::create_dir_all(folder).map_err(cannot)?;
         let place = fs::canonicalize(folder).map_err(cannot)?;
         let there = There::look(&place, self, earlier).map_err(cannot)?;
+        guard.check_folder(folder, self.contents(), there.removed.iter().map(PathBuf::as_path))?;
         let sums = self.sums(&there);
         let Some(carried) = there.carried.as_ref().filter(|_| !is_stood_in(&place)) else {
             return self.write_with(folder, sums);
@@ -68,7 +70,7 @@ impl Files {
     fn write_with(&self, folder: &Path, sums: String) -> Result<(), Failure> {
         let mut files = Files { files: self.files.clone() };
         files.add(SUMS, sums);
-        files.write(folder)
+        files.put(folder)
     }
 
     /// The hashes of what is written and of what an earlier run has written and stays.
@@ -83,6 +85,8 @@ impl Files {
 struct There {
     /// Hashes of files of an earlier run that stay.
     kept: BTreeMap<PathBuf, String>,
+    /// Files of an earlier run that go.
+    removed: Vec<PathBuf>,
     /// All files that stay; none if there are too many.
     carried: Option<Vec<PathBuf>>,
 }
@@ -95,14 +99,15 @@ impl There {
         let mut found = Vec::new();
         let all = list(place, Path::new(""), &mut found)?;
         found.retain(|path| stays(path));
+        let removed = listed.keys().filter(|path| !stays(path) && !written.contains(path.as_path())).cloned().collect();
         let kept = listed.iter().filter(|(path, _)| stays(path) && place.join(path).is_file());
         let kept = kept.map(|(path, sum)| (path.clone(), sum.clone())).collect();
-        Ok(There { kept, carried: (all && found.len() <= MOST_CARRIED).then_some(found) })
+        Ok(There { kept, removed, carried: (all && found.len() <= MOST_CARRIED).then_some(found) })
     }
 }
 
 /// The lines `HASH  PATH` of a file of hashes.
-fn read_sums(text: &str) -> BTreeMap<PathBuf, String> {
+pub(super) fn read_sums(text: &str) -> BTreeMap<PathBuf, String> {
     let line = |line: &str| line.split_once("  ").map(|(sum, path)| (PathBuf::from(path), sum.to_owned()));
     text.lines().filter_map(line).collect()
 }
@@ -219,21 +224,46 @@ mod tests {
     fn what_an_earlier_run_wrote_goes_and_what_others_wrote_stays() {
         let outside = tempfile::tempdir().unwrap();
         let folder = outside.path().join("a/out");
-        files(&[("rtl/a.v", "a"), ("report.txt", "1")]).publish(&folder, Earlier::Removed).unwrap();
+        files(&[("rtl/a.v", "a"), ("report.txt", "1")]).publish(&folder, Earlier::Removed, &Guard::default()).unwrap();
         // sha256sum of "1" and "a", by coreutils.
         let expected = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b  report.txt\n\
                         ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  rtl/a.v\n";
         assert_eq!(fs::read_to_string(folder.join(SUMS)).unwrap(), expected);
         write(&folder.join("fpga/mine.bin"), b"mine").unwrap();
         std::os::unix::fs::symlink("fpga", folder.join("link")).unwrap();
-        files(&[("rtl/b.v", "b")]).publish(&folder, Earlier::Removed).unwrap();
+        files(&[("rtl/b.v", "b")]).publish(&folder, Earlier::Removed, &Guard::default()).unwrap();
         assert!(folder.join("link").is_symlink());
         fs::remove_file(folder.join("link")).unwrap();
         assert_eq!(names(&folder), ["fpga/mine.bin", "rtl/b.v"]);
-        files(&[("report.txt", "2")]).publish(&folder, Earlier::Kept).unwrap();
+        files(&[("report.txt", "2")]).publish(&folder, Earlier::Kept, &Guard::default()).unwrap();
         assert_eq!(names(&folder), ["fpga/mine.bin", "report.txt", "rtl/b.v"]);
         assert_eq!(fs::read_to_string(folder.join(SUMS)).unwrap().lines().count(), 2);
         assert_eq!(fs::read_dir(outside.path().join("a")).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_others_wrote_or_changed_is_not_replaced() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("out");
+        write(&folder.join("rtl/a.v"), b"mine").unwrap();
+        let (old, new) = (files(&[("rtl/a.v", "a"), ("b", "1")]), files(&[("b", "2")]));
+        let publish = |files: &Files, force: bool| files.publish(&folder, Earlier::Removed, &Guard::new(force));
+        let before = contents(&folder);
+        let refused = publish(&old, false).unwrap_err().to_string();
+        assert!(refused.contains("rtl/a.v") && refused.contains("--force") && contents(&folder) == before, "{refused}");
+        publish(&old, true).unwrap();
+        publish(&old, false).unwrap();
+        // Changed by hand: neither removed nor replaced; the same content is no loss.
+        fs::write(folder.join("rtl/a.v"), "edited").unwrap();
+        assert!(publish(&new, false).unwrap_err().to_string().contains("rtl/a.v"));
+        fs::write(folder.join("rtl/a.v"), "a").unwrap();
+        fs::write(folder.join("b"), "2").unwrap();
+        publish(&new, false).unwrap();
+        assert_eq!(names(&folder), ["b"]);
+        let mut guard = Guard::default();
+        guard.reads("--inputs", &folder.join("b"));
+        let input = files(&[("b", "3")]).publish(&folder, Earlier::Removed, &guard).unwrap_err();
+        assert!(matches!(input, Failure::Usage(ref said) if said.contains("--inputs")), "{input}");
     }
 
     #[test]
@@ -245,7 +275,7 @@ mod tests {
         write(&dead.join("x"), b"x").unwrap();
         let other = outside.path().join(format!("{TEMPORARY}other-{}", u32::MAX));
         fs::create_dir(&other).unwrap();
-        files(&[("a", "a")]).publish(&folder, Earlier::Removed).unwrap();
+        files(&[("a", "a")]).publish(&folder, Earlier::Removed, &Guard::default()).unwrap();
         assert!(!dead.exists() && other.exists());
     }
 
@@ -257,7 +287,7 @@ mod tests {
             write(&folder.join(number.to_string()), b"").unwrap();
         }
         let before = std::os::unix::fs::MetadataExt::ino(&fs::metadata(&folder).unwrap());
-        files(&[("a", "a")]).publish(&folder, Earlier::Removed).unwrap();
+        files(&[("a", "a")]).publish(&folder, Earlier::Removed, &Guard::default()).unwrap();
         assert_eq!(std::os::unix::fs::MetadataExt::ino(&fs::metadata(&folder).unwrap()), before);
         assert_eq!(fs::read_to_string(folder.join(SUMS)).unwrap().lines().count(), 1);
     }

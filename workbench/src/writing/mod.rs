@@ -5,10 +5,14 @@
 //! | [`Files::publish`] | a folder of results, swapped as a whole, with the hashes of its files |
 //! | [`Files::write`] | files in a folder that others write to, too |
 //! | [`write_file`], [`Pending`] | one file |
+//!
+//! [`guard`] says which of them may be written.
 
 pub mod folder;
+pub mod guard;
 
 use crate::failure::Failure;
+use guard::Guard;
 use serde::Serialize;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -54,8 +58,17 @@ impl Files {
     /// Write all into `folder`, which is made if it does not exist: beside their places first, then renamed.
     ///
     /// # Errors
-    /// Something cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(), Failure> {
+    /// The guard refuses a file that is there; something cannot be written.
+    pub fn write(&self, folder: &Path, guard: &Guard) -> Result<(), Failure> {
+        guard.check_folder(folder, self.contents(), [])?;
+        self.put(folder)
+    }
+
+    fn contents(&self) -> impl Iterator<Item = (&Path, Option<&[u8]>)> {
+        self.files.iter().map(|(path, content)| (path.as_path(), Some(content.as_slice())))
+    }
+
+    fn put(&self, folder: &Path) -> Result<(), Failure> {
         let cannot = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
         std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
         let beside = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder);

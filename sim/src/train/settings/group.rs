@@ -1,7 +1,8 @@
 //! The groups of `[train]`: how a training goes (also in `[build]` and on the command line), optimiser, clipping, schedule.
 
 use super::flat::{Beside, Group, Said, Wrong, describe, keys_of, write};
-use super::{Order, Reduction, Settings};
+use super::{Columns, Order, Reduction, Settings};
+use crate::data::missing::Missing;
 use crate::train::rate::Shape;
 use compiler::choice::Choice;
 use compiler::derived::optimisers::{Clip, Method};
@@ -63,13 +64,70 @@ impl Choices {
 
     /// Add its keys to the schema of a table.
     pub fn describe(schema: &mut Schema) {
-        let mut settings = SchemaSettings::draft2020_12();
-        settings.inline_subschemas = true;
-        let own = settings.into_generator().into_root_schema_for::<Choices>();
-        let all = schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
-        if let (Some(all), Some(own)) = (all.as_object_mut(), own.get("properties").and_then(Value::as_object)) {
-            all.extend(own.clone());
+        describe_flat::<Choices>(schema);
+    }
+}
+
+/// Add the keys of a struct to the schema of a table.
+fn describe_flat<T: JsonSchema>(schema: &mut Schema) {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    let own = settings.into_generator().into_root_schema_for::<T>();
+    let all = schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    if let (Some(all), Some(own)) = (all.as_object_mut(), own.get("properties").and_then(Value::as_object)) {
+        all.extend(own.clone());
+    }
+}
+
+/// Which columns of a table are used, and how they are read; `None` leaves it to who is weaker.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// Target columns; default: as many last columns as the labels need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Columns>,
+    /// Feature columns; default: all that are not the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<Columns>,
+    /// Columns that are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Columns>,
+    /// Feature columns of numbers that name categories; texts do so anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Columns>,
+    /// Replacement of missing features, which the model keeps; default: `refuse`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
+}
+
+impl Selection {
+    /// These, and where they say nothing `weaker`.
+    #[must_use]
+    pub fn or(self, weaker: Selection) -> Selection {
+        Selection {
+            target: self.target.or(weaker.target),
+            features: self.features.or(weaker.features),
+            drop: self.drop.or(weaker.drop),
+            categories: self.categories.or(weaker.categories),
+            missing: self.missing.or(weaker.missing),
         }
+    }
+}
+
+impl Group for Selection {
+    fn keys() -> Vec<&'static str> {
+        vec!["target", "features", "drop", "categories", "missing"]
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "target" => self.target = map.next_value()?,
+            "features" => self.features = map.next_value()?,
+            "drop" => self.drop = map.next_value()?,
+            "categories" => self.categories = map.next_value()?,
+            _ => self.missing = map.next_value()?,
+        }
+        Ok(())
     }
 }
 
@@ -95,6 +153,7 @@ impl Group for Choices {
 #[derive(Default)]
 struct Groups {
     choices: Choices,
+    selection: Selection,
     said: Said,
 }
 
@@ -106,11 +165,12 @@ fn keys_of_choices() -> Vec<&'static str> {
 
 impl Group for Groups {
     fn keys() -> Vec<&'static str> {
-        [Choices::keys(), keys_of_choices()].concat()
+        [Choices::keys(), Selection::keys(), keys_of_choices()].concat()
     }
 
     fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match keys_of_choices().into_iter().find(|known| *known == key) {
+            None if Selection::keys().contains(&key) => self.selection.take(key, map)?,
             None => self.choices.take(key, map)?,
             Some(tag) if TAGS.contains(&Some(tag)) => self.said.names.push((tag, map.next_value()?)),
             Some(key) => self.said.values.push((key, map.next_value()?)),
@@ -130,7 +190,7 @@ impl<'de> Deserialize<'de> for Settings {
         let mut groups = Groups::default();
         let plain = Settings::deserialize(Beside { table: deserializer, group: &mut groups })?;
         let (optimiser, clip, schedule) = groups.said.settings().map_err(|wrong| D::Error::custom(wrong.message))?;
-        Ok(Settings { choices: groups.choices, optimiser, clip, schedule, ..plain })
+        Ok(Settings { choices: groups.choices, selection: groups.selection, optimiser, clip, schedule, ..plain })
     }
 }
 
@@ -142,6 +202,7 @@ impl Serialize for Settings {
         };
         let mut table = of(Settings::serialize(self, serde_json::value::Serializer))?;
         table.extend(of(serde_json::to_value(self.choices))?);
+        table.extend(of(serde_json::to_value(&self.selection))?);
         write(&self.optimiser, &mut table);
         write(&self.clip, &mut table);
         write(&self.schedule, &mut table);
@@ -152,6 +213,7 @@ impl Serialize for Settings {
 /// Add the keys of the groups to the schema of `[train]`.
 pub(super) fn describe_settings(schema: &mut Schema) {
     Choices::describe(schema);
+    describe_flat::<Selection>(schema);
     describe::<Method>(schema);
     describe::<Clip>(schema);
     describe::<Shape>(schema);

@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, folder: &Path, talk: &Talk) -> Result<(), Fai
     files.add("table.json", pretty(&Document::new(Machines { machines: points.clone() })));
     files.add("index.html", points::page(&format!("{}: a sweep", sweep.program), &about, &points)?);
     let report = folder.join("report");
-    files.publish(&report, Earlier::Removed)?;
+    files.publish(&report, Earlier::Removed, &global.guard)?;
     talk.say(format!("wrote {}{to_come}", report.join("index.html").display()));
     output::either(global.format, || points::text(&points), || Document::new(Machines { machines: points.clone() }))
 }

@@ -131,7 +131,7 @@ pub(super) fn write(
     files.add("Snakefile", include_str!("Snakefile"));
     files.add("profiles/default/config.yaml", include_str!("profile.yaml"));
     files.add(POINTS, pretty(&sweep));
-    files.publish(folder, Earlier::Removed)?;
+    files.publish(folder, Earlier::Removed, &global.guard.reading(&project.files()))?;
     let shown = folder.display();
     talk.say(format!("wrote {shown}/Snakefile: {} machines, {} jobs", sweep.points.len(), jobs * each + 1));
     match global.format {
@@ -155,7 +155,7 @@ fn not_beside_the_jobs(project: &Project) -> Result<(), Failure> {
 }
 
 /// The arguments of `explore` that a point has for itself, and those that no job needs.
-const NOT_PASSED_ON: [&str; 14] = [
+const NOT_PASSED_ON: [&str; 15] = [
     "pus",
     "pes_per_pu",
     "stream_words",
@@ -166,6 +166,7 @@ const NOT_PASSED_ON: [&str; 14] = [
     "place_seeds",
     "collect",
     "out",
+    "force",
     "format",
     "jobs",
     "quiet",
