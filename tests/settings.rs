@@ -236,6 +236,8 @@ fn settings_of_gradients_are_refused_where_there_are_none() {
         ("clip_norm = 0.5", "clip_norm"),
         ("schedule = \"cosine\"", "schedule"),
         ("warm_up = 2", "warm_up"),
+        ("rounding = \"stochastic\"", "rounding"),
+        ("master = 20", "master"),
         ("mu = 0.5", "mu"),
         ("sizes = { n = \"features\" }", "n"),
         ("initial = { v = \"zeros\" }", "initial"),

@@ -40,6 +40,8 @@ pub enum Range {
     Positive,
     /// Whole, at least 1.
     Count,
+    /// Whole, at least 0.
+    Whole,
 }
 
 impl Range {
@@ -48,7 +50,8 @@ impl Range {
         match self {
             Range::Fraction => (0.0..1.0).contains(&value),
             Range::Positive => value.is_finite() && value > 0.0,
-            Range::Count => value >= 1.0 && value.fract() == 0.0 && value <= f64::from(u32::MAX),
+            Range::Count => value >= 1.0 && Range::Whole.holds(value),
+            Range::Whole => value >= 0.0 && value.fract() == 0.0 && value <= f64::from(u32::MAX),
         }
     }
 
@@ -58,6 +61,7 @@ impl Range {
             Range::Fraction => "at least 0 and below 1",
             Range::Positive => "a finite number above 0",
             Range::Count => "a whole number, at least 1",
+            Range::Whole => "a whole number, at least 0",
         }
     }
 }
@@ -117,24 +121,28 @@ pub fn owners(cases: &'static [Case], key: &str) -> Vec<(&'static Case, &'static
 macro_rules! choice {
     (
         $(#[doc = $text:literal])* $name:ident by $tag:expr;
-        $(#[doc = $first_text:literal])* $first:ident $first_name:literal;
         $(
             $(#[doc = $case_text:literal])* $case:ident $case_name:literal
             $({ $( $(#[doc = $key_text:literal])* $key:ident: $type:ty as $key_name:literal, $range:ident, $default:expr; )* })? ;
         )*
     ) => {
         $(#[doc = $text])*
-        #[derive(Debug, Clone, Copy, PartialEq, Default)]
+        #[derive(Debug, Clone, Copy, PartialEq)]
         pub enum $name {
-            $(#[doc = $first_text])* #[default] $first,
             $( $(#[doc = $case_text])* $case $({ $( $(#[doc = $key_text])* $key: $type, )* })? ),*
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                let first = &<$name as $crate::choice::Choice>::CASES[0];
+                <$name as $crate::choice::Choice>::of(first.name, &|key| key.default.expect("the first case has defaults"))
+            }
         }
 
         impl $crate::choice::Choice for $name {
             const TAG: Option<&'static str> = $tag;
             const TEXT: &'static str = concat!($($text),*).trim_ascii();
             const CASES: &'static [$crate::choice::Case] = &[
-                $crate::choice::Case { name: $first_name, text: concat!($($first_text),*).trim_ascii(), keys: &[] },
                 $( $crate::choice::Case {
                     name: $case_name,
                     text: concat!($($case_text),*).trim_ascii(),
@@ -156,13 +164,12 @@ macro_rules! choice {
                 };
                 match case {
                     $( $case_name => $name::$case $({ $( $key: $crate::choice::Number::of(number($key_name)) ),* })?, )*
-                    _ => $name::$first,
+                    _ => <$name as Default>::default(),
                 }
             }
 
             fn written(&self) -> (&'static str, Vec<(&'static str, f64)>) {
                 match *self {
-                    $name::$first => ($first_name, Vec::new()),
                     $( $name::$case $({ $($key),* })? =>
                         ($case_name, vec![$($( ($key_name, $crate::choice::Number::number($key)) ),*)?]), )*
                 }

@@ -7,6 +7,7 @@
 //! | `batch 4`, `sum` | samples per step, and their gradients summed up (default: 1, the mean) |
 //! | `train h g`, `predict h`, `predict h with s` | which names are wanted (default: all), and which states go on |
 //! | `word 12`, `accumulator 40` | the numbers of the machine (default: 16 and its accumulator) |
+//! | `master 20`, `stochastic` | how updates are rounded (default: to nearest) |
 //! | `values 2`, `values h 4` | magnitude of the values of all tensors, of one (default: 1) |
 //!
 //! The second line may give keys of the machine, as in the table of a configuration: `// machine pus = 2, pes_per_pu = 4` (default: 2 and 2).
@@ -16,6 +17,7 @@
 
 use arch::machine::{Machine, MachineSpec};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::derived::rounding::Rounding;
 use compiler::fixed::Numbers;
 use compiler::ir::{Pass, Settings, passes};
 use std::collections::BTreeMap;
@@ -43,6 +45,10 @@ fn settings(words: &[&str], machine: Machine) -> Settings {
             "batch" => batch.size = next().parse().expect("a number of samples"),
             "sum" => batch.reduction = Reduction::Sum,
             "word" => numbers = Numbers::of_width(next().parse().expect("a width")),
+            "master" => {
+                numbers.rounding = Rounding::Nearest { master: next().parse().expect("a number of bits") };
+            }
+            "stochastic" => numbers.rounding = Rounding::Stochastic,
             "accumulator" => numbers.accumulator = next().parse().expect("a width"),
             "values" => {
                 let first = next();

@@ -17,6 +17,7 @@ mod means;
 mod onnx;
 pub mod page;
 mod project;
+mod roundings;
 mod sanitize;
 mod sdram;
 mod sweep;
@@ -53,7 +54,7 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 25] = [
+const ALL: [Measurement; 26] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),
@@ -73,6 +74,11 @@ const ALL: [Measurement; 25] = [
     file("pictures", "docs/pictures: drawings of the machine", "pictures.py"),
     here("python", "docs/python.md: beside scikit-learn", python),
     file("ranks", "docs/quality/ranks.txt: ranks as threads and as processes of MPI", "ranks.py"),
+    here(
+        "roundings",
+        "docs/tables/roundings.txt: updates rounded to nearest, by chance, and with a master",
+        roundings::run,
+    ),
     here("sanitize", "the verilated side with address and undefined-behaviour sanitizers", sanitize::run),
     file("scale", "docs/quality/scale.txt: time per batch for many boards", "scale.py"),
     here("sdram", "sample stores in an SDRAM on boards of several shapes", sdram::run),

@@ -41,6 +41,10 @@ _SHARED = """
         How steps get shorter over the epochs. `partial_fit` keeps them as they are.
     optimiser : {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "lion"}
         How gradients change weights.
+    rounding : {"nearest", "stochastic"}
+        How updates are rounded to words.
+    master : int
+        Bits of the weights that updates add to; words multiply with their upper bits. 0: those of a word.
     batch_size : int
         Samples per update.
     max_iter : int
@@ -93,6 +97,8 @@ class _Estimator(BaseEstimator):
         learning_rate: float | str = "auto",
         schedule: str = "cosine",
         optimiser: str = "sgd",
+        rounding: str = "nearest",
+        master: int = 0,
         batch_size: int = 1,
         max_iter: int = 100,
         standardise: bool = True,
@@ -114,6 +120,8 @@ class _Estimator(BaseEstimator):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.optimiser = optimiser
+        self.rounding = rounding
+        self.master = master
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.standardise = standardise
@@ -177,6 +185,8 @@ class _Estimator(BaseEstimator):
             "sample_weight": "s",
             "mu": rate,
             "optimiser": self.optimiser,
+            "rounding": self.rounding,
+            "master": self.master or None,
             "schedule": "constant" if going_on else self.schedule,
             "standardise": bool(self.standardise),
             "standardise_target": bool(self.standardise) and extra.pop("scales_target", False),
@@ -376,6 +386,8 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         learning_rate: float | str = "auto",
         schedule: str = "cosine",
         optimiser: str = "sgd",
+        rounding: str = "nearest",
+        master: int = 0,
         batch_size: int = 1,
         max_iter: int = 100,
         standardise: bool = True,
@@ -399,6 +411,8 @@ class TablaClassifier(ClassifierMixin, _Estimator):
             learning_rate=learning_rate,
             schedule=schedule,
             optimiser=optimiser,
+            rounding=rounding,
+            master=master,
             batch_size=batch_size,
             max_iter=max_iter,
             standardise=standardise,

@@ -18,6 +18,7 @@ use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::infinite::check_given;
 use compiler::canonical::{Options, canonicalise_without};
+use compiler::derived::rounding::{Rounding, is_of_words};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::means::Without;
 use compiler::ranges::{Ranges, is_beyond, within_words};
@@ -236,6 +237,32 @@ impl Climb {
         spec: &MachineSpec,
         without: Without,
     ) -> Result<Climb, Vec<Diagnostic>> {
+        Climb::with(program, options, model, steps, spec, (without, Rounding::default()))
+    }
+
+    /// The same with updates that are rounded like this, of a program with the states for it.
+    ///
+    /// # Errors
+    /// As [`Climb::new`].
+    pub fn new_rounded(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        steps: &[Values],
+        spec: &MachineSpec,
+        rounding: Rounding,
+    ) -> Result<Climb, Vec<Diagnostic>> {
+        Climb::with(program, options, model, steps, spec, (Without::NOTHING, rounding))
+    }
+
+    fn with(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        steps: &[Values],
+        spec: &MachineSpec,
+        (without, rounding): (Without, Rounding),
+    ) -> Result<Climb, Vec<Diagnostic>> {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
         let squares = spec.squares.unwrap_or(true);
@@ -244,6 +271,7 @@ impl Climb {
         let numbers = Numbers {
             squares,
             without,
+            rounding,
             most_table_entries: tables,
             spares_steps: true,
             ..Numbers::of_machine(&machine)
@@ -290,7 +318,7 @@ impl Climb {
                 let Some(real) = reals.get(&tensor.name) else { continue };
                 let words = fixed.words(id).to_vec();
                 for (&word, real) in words.iter().zip(real) {
-                    if let Some(real) = real.filter(|&real| !is_beyond(real)) {
+                    if let Some(real) = real.filter(|&real| !is_beyond(real) && !is_of_words(&tensor.name)) {
                         distance = distance.max((word as f64 - libm::ldexp(real, tensor.fraction)).abs());
                     }
                 }

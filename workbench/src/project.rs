@@ -22,7 +22,7 @@ pub mod settings;
 pub mod store;
 
 use crate::board::ChosenBoard;
-use crate::config::{Config, key_span};
+use crate::config::{Config, key_span, value_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::imported::{self, Imported};
@@ -34,6 +34,7 @@ use crate::room::Room;
 use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
+use compiler::derived::rounding::{LEAST_WORD, Rounding, most_bits};
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
@@ -346,6 +347,7 @@ impl Project {
             table_entries: first,
             most_table_entries: most,
             spares_steps: self.room().is_none(),
+            rounding: self.training().ok().flatten().map_or_else(Rounding::default, |training| training.rounding),
             without: self.without,
             ..numbers
         }
@@ -524,8 +526,28 @@ impl Project {
     /// As [`Project::settings`].
     pub fn plan(&self, asked: &Choices) -> Result<(Settings, Plan), Failure> {
         let settings = self.settings()?;
+        self.check_rounding(settings.rounding)?;
         let plan = Plan::decide(asked, &settings, &self.config.build);
         Ok((settings, plan))
+    }
+
+    /// Refuse a master that has no more bits than a word, or more than its two words hold, and dithers in words that do not hold the generator.
+    fn check_rounding(&self, rounding: Rounding) -> Result<(), Failure> {
+        let word = self.numbers().word;
+        let Some(source) = &self.settings else { return Ok(()) };
+        let bits = word as usize + 1..=most_bits(word) as usize;
+        let (key, message) = match rounding {
+            Rounding::Nearest { master } if master != 0 && !bits.contains(&master) => {
+                let (least, most) = bits.into_inner();
+                ("master", format!("`master` must lie between {least} and {most}: words have {word} bits"))
+            }
+            Rounding::Stochastic if word < LEAST_WORD => {
+                ("rounding", format!("stochastic rounding needs words of at least {LEAST_WORD} bits"))
+            }
+            _ => return Ok(()),
+        };
+        let span = value_span(&source.text, &["train", key]).unwrap_or_default();
+        Err(Failure::about(source, vec![arch::Diagnostic::new(arch::Code::Config, span, message)]))
     }
 
     /// Name of the program without folder and extension.

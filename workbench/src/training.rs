@@ -278,7 +278,10 @@ impl Training {
                 outcome.stalls = self.stalls(&outcome, updates);
             }
             progress.warnings(&project.source, accuracy.lost_bits.as_slice());
-            progress.warnings(&project.source, &stalls::stalled(&outcome.stalls, updates, accuracy.verdict.suffices));
+            progress.warnings(
+                &project.source,
+                &stalls::stalled(&outcome.stalls, updates, accuracy.verdict.suffices, self.rounds_to_nearest()),
+            );
             outcome.distance = Some(accuracy.distance);
             outcome.verdict = Some(accuracy.verdict);
             outcome.fractions = Some(lowered.fractions());

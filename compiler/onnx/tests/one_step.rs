@@ -7,6 +7,7 @@ use arch::{Image, Machine, Span};
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::Optimiser;
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training, with_training};
 use compiler::fixed::{self, Numbers};
 use compiler::language::{self, Language};
@@ -35,7 +36,7 @@ fn training(weights: [&str; 2], prediction: &str) -> Training {
         weights: weights.map(str::to_owned).to_vec(),
         rate: Some(0.25),
     };
-    Training { objective: Some(objective), optimiser: Optimiser::PLAIN }
+    Training { objective: Some(objective), optimiser: Optimiser::PLAIN, rounding: Rounding::default() }
 }
 
 fn parsed(language: Language, text: &str, options: &language::Options) -> Program {

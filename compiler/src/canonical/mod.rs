@@ -20,6 +20,7 @@
 //! | [`duplicate`] | computes equal things once |
 //! | [`sums::chain`] | shortens what a small step waits for |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
+//! | [`steps`] | what changes a weight becomes one term beside it, where its rounding is not that of other sums |
 //!
 //! [`primitive`] says what a primitive nest is, [`padding`] which tensors stay zero beyond their extents.
 //!
@@ -48,6 +49,7 @@ mod passes;
 pub mod primitive;
 pub mod spelled;
 pub mod split;
+pub mod steps;
 pub mod sums;
 pub mod update;
 

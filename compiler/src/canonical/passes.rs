@@ -3,7 +3,8 @@
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten, units};
 use super::sums::{chain, exponentials, rates, scales};
 use super::{
-    Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, update,
+    Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, steps,
+    update,
 };
 use crate::means::Means;
 use crate::tensor::Program;
@@ -110,6 +111,12 @@ pub const PASSES: &[Pass] = &[
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
     pass!(chain::shorten_chains, "the parts of a difference go into the sum that waits for it"),
     pass!(align::align_origins, "temporaries count their elements as the tensors around them do"),
+    Pass {
+        name: "part_steps",
+        does: "what changes a weight with a rounding of its own becomes one term beside it",
+        means: None,
+        run: steps::part_steps,
+    },
     pass!(update::updates_last, "next values of states are computed last"),
     pass!(dead::remove_dead_tensors, "tensors that nothing mentions go"),
 ];

@@ -20,6 +20,7 @@
 //! | [`losses`] | the library of losses: names, values, stable derivatives |
 //! | [`training`] | what the `[train]` table says about it |
 //! | [`optimisers`] | how a gradient changes its weights |
+//! | [`rounding`] | how its updates are rounded |
 //! | `links` | finds the sigmoid, softmax or exponential that made a prediction |
 //! | `versions` | gives every element one value, so that the adjoint can read it afterwards |
 //! | `activity` | which values lie between weights and objective |
@@ -54,6 +55,7 @@ mod links;
 pub mod losses;
 pub mod optimisers;
 mod partial;
+pub mod rounding;
 mod scatter;
 mod sweep;
 pub mod training;

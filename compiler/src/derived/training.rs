@@ -9,6 +9,7 @@
 
 use super::losses::{self, Loss};
 use super::optimisers::{Optimiser, optimise};
+use super::rounding::{self, Rounding};
 use super::{Objective, derive};
 use crate::tensor::{Element, Program, Role, Tensor, TensorId};
 use crate::text::nearest::nearest;
@@ -21,6 +22,8 @@ pub struct Training {
     pub objective: Option<Minimised>,
     /// What happens with the gradients.
     pub optimiser: Optimiser,
+    /// How updates are rounded.
+    pub rounding: Rounding,
 }
 
 /// What is minimised, by which weights.
@@ -70,10 +73,12 @@ pub fn with_training(program: &Program, training: &Training) -> Result<Program, 
         None => program.clone(),
     };
     if program.descents.is_empty() {
-        let idle = training.optimiser.keys().into_iter().map(without_gradients).collect::<Vec<_>>();
+        let keys = training.optimiser.keys().into_iter().chain(training.rounding.key());
+        let idle = keys.map(without_gradients).collect::<Vec<_>>();
         return if idle.is_empty() { Ok(program) } else { Err(idle) };
     }
-    Ok(optimise(&program, &training.optimiser))
+    let weights: Vec<TensorId> = program.descents.iter().map(|descent| descent.state).collect();
+    Ok(rounding::with_states(&optimise(&program, &training.optimiser), &weights, training.rounding))
 }
 
 /// A key of `[train]` that changes gradients, for a program that has none.

@@ -7,7 +7,9 @@ use super::masks;
 use super::numbers::{NumberReport, Numbers, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
+use super::{
+    Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, updates, verify,
+};
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::means::Means;
 use crate::ranges::Ranges;
@@ -212,7 +214,12 @@ fn lower_with(
         }
     }
     let names = program.names.iter().map(|(name, id)| (name.clone(), lowering.number[id.0])).collect();
-    let result = Program {
+    let updates: Vec<_> = program
+        .updates
+        .iter()
+        .map(|update| (lowering.number[update.state.0], lowering.number[update.next.0]))
+        .collect();
+    let mut result = Program {
         word: numbers.word,
         accumulator: numbers.accumulator,
         tensors,
@@ -223,6 +230,7 @@ fn lower_with(
     report.notes = formats.notes;
     report.inaccurate = inaccurate;
     report.crowded = refinement.crowded;
+    updates::round(&mut result, &mut report, &updates, numbers.rounding);
     verify(&result);
     Ok(Some((result, report)))
 }

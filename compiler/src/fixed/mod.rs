@@ -48,6 +48,7 @@ mod refine;
 mod squares;
 mod tables;
 mod text;
+mod updates;
 mod verify;
 mod whole;
 

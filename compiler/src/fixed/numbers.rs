@@ -1,5 +1,6 @@
 //! Numbers: what is given about words, accumulators and tables before binary points are chosen, and what is told about them afterwards.
 
+use crate::derived::rounding::Rounding;
 use crate::means::Without;
 use arch::Diagnostic;
 use arch::number::default_accumulator;
@@ -25,6 +26,8 @@ pub struct Numbers {
     pub headroom: u32,
     /// Whether engines square a difference in one beat.
     pub squares: bool,
+    /// How the updates of weights are rounded that have states for it.
+    pub rounding: Rounding,
     /// Means that are left out.
     pub without: Without,
 }
@@ -42,6 +45,7 @@ impl Numbers {
             spares_steps: false,
             headroom: 0,
             squares: true,
+            rounding: Rounding::default(),
             without: Without::NOTHING,
         }
     }

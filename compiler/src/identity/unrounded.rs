@@ -8,6 +8,7 @@ use super::draw::Draw;
 use super::evaluate::{Elements, Outcome, advance, has_points};
 use super::plan::Form;
 use super::value::{Arithmetic, Value};
+use crate::derived::rounding::is_of_words;
 use crate::fixed::{self, Finish, Kind, Operand, Operation, Program, Role};
 use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
@@ -82,6 +83,8 @@ impl<'a> Run<'a> {
                 (Role::Parameter(words), _) => {
                     words.iter().map(|&word| Value::weight(libm::ldexp(word as f64, -tensor.fraction))).collect()
                 }
+                // Nothing is rounded, so nothing is left of it.
+                (Role::State, _) if is_of_words(&tensor.name) => vec![Value::ZERO; count],
                 (Role::Input | Role::State, _) => {
                     let element = known.map_or(Element::Real, |tensor| tensor.element);
                     (0..count).map(|place| draw.unknown(&tensor.name, element, place)).collect()

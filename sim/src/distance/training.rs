@@ -12,6 +12,7 @@
 use super::{Accuracy, Distance, Extremes, Verdict};
 use crate::train::engine::Model;
 use arch::{Code, Diagnostic, Span};
+use compiler::derived::rounding::is_of_words;
 use compiler::fixed;
 
 /// A training on golden, and the same in words.
@@ -39,8 +40,12 @@ const WORSE: f64 = 0.01;
 impl Trainings<'_> {
     /// The distance of the weights; W-ACCURACY if the loss is far from golden's. `lowered` is the program of an update.
     pub fn accuracy(&self, lowered: &fixed::Program) -> Accuracy {
-        let weights: Vec<(&String, Extremes)> =
-            self.golden.iter().map(|(name, golden)| (name, self.extremes(name, golden))).collect();
+        let weights: Vec<(&String, Extremes)> = self
+            .golden
+            .iter()
+            .filter(|(name, _)| !is_of_words(name))
+            .map(|(name, golden)| (name, self.extremes(name, golden)))
+            .collect();
         let distance = weights.iter().map(|(_, weight)| weight.distance()).fold(Distance::default(), Distance::and);
         let share = |weight: &Extremes| weight.distance().relative;
         let worst = weights.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)));

@@ -5,9 +5,11 @@
 //! words:   w = 0.5 ──▶ 0.5           the update is less than half of a last place: stalled
 //! ```
 //!
-//! Every element of a weight counts once for each update. Golden's that move and the words' that do not are stalled.
+//! Every element of a weight counts once for each update. Golden's that move and the words' that do not are stalled. A weight with a master counts as
+//! that: its words and its lower part together.
 
 use crate::train::engine::Model;
+use compiler::derived::rounding::{is_of_words, low};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -136,12 +138,13 @@ pub(super) struct Watched {
 
 impl Watched {
     /// The weights are these, by no update.
-    pub(super) fn begin(&mut self, model: Model) {
-        self.before = model;
+    pub(super) fn begin(&mut self, model: &Model) {
+        self.before = masters(model);
     }
 
     /// An update has made them these.
-    pub(super) fn update(&mut self, model: Model) {
+    pub(super) fn update(&mut self, model: &Model) {
+        let model = masters(model);
         for (name, after) in &model {
             let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
             let moves = self.all.entry(name.clone()).or_default();
@@ -155,6 +158,16 @@ impl Watched {
     }
 }
 
+/// The weights that updates add to.
+fn masters(model: &Model) -> Model {
+    let weights = model.iter().filter(|(name, _)| !is_of_words(name));
+    let master = |(name, values): (&String, &Vec<f64>)| {
+        let both = model.get(&low(name)).map(|low| values.iter().zip(low).map(|(value, low)| value + low).collect());
+        (name.clone(), both.unwrap_or_else(|| values.clone()))
+    };
+    weights.map(master).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,10 +177,10 @@ mod tests {
     fn updates_that_round_to_nothing_are_stalled() {
         let epochs = |steps: &[[f64; 2]]| -> Vec<(usize, AllMoves)> {
             let mut watched = Watched::default();
-            watched.begin(Model::from([("w".to_owned(), vec![0.0, 0.0])]));
+            watched.begin(&Model::from([("w".to_owned(), vec![0.0, 0.0])]));
             let mut earlier = Moves::default();
             let mut epoch = |(number, step): (usize, &[f64; 2])| {
-                watched.update(Model::from([("w".to_owned(), step.to_vec())]));
+                watched.update(&Model::from([("w".to_owned(), step.to_vec())]));
                 let now = watched.all()["w"];
                 let moves = now.since(earlier);
                 earlier = now;

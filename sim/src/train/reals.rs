@@ -45,7 +45,7 @@ impl Fed {
             }
             step(&mut self.golden)?;
             if let Some(mut watched) = self.watched.take() {
-                watched.update(self.model());
+                watched.update(&self.model());
                 self.watched = Some(watched);
             }
             if let Some(id) = self.prediction {
@@ -104,7 +104,7 @@ impl Engine for Reals {
         }
         let model = self.fed.model();
         if let Some(watched) = &mut self.fed.watched {
-            watched.begin(model);
+            watched.begin(&model);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::train::rate::{Rate, Shape};
 pub use compiler::canonical::Reduction;
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
+use compiler::derived::rounding::{self, Rounding};
 use compiler::derived::training::{Measure, Minimised, Training};
 pub use group::{Choices, Selection};
 use schemars::JsonSchema;
@@ -86,6 +87,9 @@ pub struct Settings {
     /// Learning-rate schedule.
     #[serde(skip)]
     pub schedule: Shape,
+    /// How updates are rounded to words.
+    #[serde(skip)]
+    pub rounding: Rounding,
     /// States that the program assigns itself and that predictions carry from row to row, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sequence: Vec<String>,
@@ -121,7 +125,13 @@ impl Settings {
             Weights::Initial(initial) => initial,
             Weights::Trained(_) | Weights::All(_) => Initial::default(),
         };
-        if is_added(tensor) { Initial::Zeros } else { self.initial.get(tensor).copied().unwrap_or(all) }
+        if tensor == rounding::GENERATOR {
+            Initial::Uniform(rounding::GENERATOR_BOUND)
+        } else if is_added(tensor) {
+            Initial::Zeros
+        } else {
+            self.initial.get(tensor).copied().unwrap_or(all)
+        }
     }
 
     /// How the rate changes.
@@ -148,8 +158,8 @@ impl Settings {
             weights,
             rate: self.mu,
         });
-        let Settings { optimiser: method, clip, weight_decay, .. } = *self;
-        Training { objective, optimiser: Optimiser { method, weight_decay, clip, rate_is_input } }
+        let Settings { optimiser: method, clip, weight_decay, rounding, .. } = *self;
+        Training { objective, optimiser: Optimiser { method, weight_decay, clip, rate_is_input }, rounding }
     }
 }
 

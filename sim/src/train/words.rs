@@ -100,7 +100,7 @@ impl Engine for Words {
         load(&mut self.fixed, &self.weights, model);
         let model = self.model();
         if let Some(watched) = &mut self.watched {
-            watched.begin(model);
+            watched.begin(&model);
         }
     }
 
@@ -113,7 +113,7 @@ impl Engine for Words {
             self.fixed.step();
             if let Some(mut watched) = self.watched.take() {
                 if self.counts {
-                    watched.update(self.model());
+                    watched.update(&self.model());
                 }
                 self.watched = Some(watched);
             }

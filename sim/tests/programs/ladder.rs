@@ -5,6 +5,9 @@ use crate::made_up;
 use arch::Image;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::derived::optimisers::{Method, Optimiser};
+use compiler::derived::rounding::Rounding;
+use compiler::derived::training::Training;
 use compiler::image::text::Written;
 use compiler::language::{self, Language};
 use compiler::tensor::Role;
@@ -109,6 +112,47 @@ fn published_programs_climb_the_ladder() {
                 let grid = Array::new(&climb.image().machine);
                 climb.run(grid, Stalls::none()).unwrap_or_else(|fall| panic!("{path:?}, batch {size}: {fall}"));
                 climb.prove().unwrap_or_else(|why| panic!("{path:?}, batch {size}: {why}"));
+            }
+        }
+    }
+}
+
+/// Weights that round in their own way: every optimiser, a rate that decays weights, batches; bit for bit, and proved.
+#[test]
+fn roundings_climb_the_ladder() {
+    let roundings = [Rounding::Nearest { master: 20 }, Rounding::Stochastic];
+    let of = |method, weight_decay| Optimiser { method, weight_decay, ..Optimiser::PLAIN };
+    let optimisers = [
+        of(Method::Sgd, 0.0),
+        of(Method::Sgd, 0.01),
+        of(Method::Nesterov { momentum: 0.9 }, 0.0),
+        of(Method::Lion { momentum: 0.9, decay: 0.99 }, 0.01),
+        of(Method::Adam { momentum: 0.9, decay: 0.999, epsilon: 1e-4 }, 0.0),
+    ];
+    let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), word: Some(12), ..MachineSpec::default() };
+    for name in ["logistic", "softmax", "backpropagation"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs").join(name).with_extension("t");
+        let text = std::fs::read_to_string(path).unwrap();
+        for rounding in roundings {
+            for (number, optimiser) in optimisers.into_iter().enumerate() {
+                let training = Some(Training { objective: None, optimiser, rounding });
+                let small = [("l1", 9.0), ("l2", 7.0), ("l3", 3.0)].map(|(size, value)| (size.to_owned(), value));
+                let set = if name == "backpropagation" { small.to_vec() } else { Vec::new() };
+                let dialect = language::Options { training, set, ..language::Options::default() };
+                let (program, _) = language::parse(Language::Tabla, &text, &dialect).unwrap();
+                let (size, reduction) = [(1, Reduction::Mean), (4, Reduction::Mean), (3, Reduction::Sum)][number % 3];
+                let (model, steps) = made_up::values(&program, size, 3);
+                let options =
+                    Options { keep: Keep::Training { predictions: vec![] }, batch: Batch { size, reduction } };
+                let what = format!("{name}, {rounding:?}, {optimiser:?}, batch {size}");
+                let climb = Climb::new_rounded(&program, &options, &model, &steps, &spec, rounding)
+                    .unwrap_or_else(|errors| panic!("{what}: {errors:?}"));
+                let carries = climb.fixed.tensors.iter().filter(|tensor| tensor.name.ends_with(".carry")).count();
+                assert!(carries > 0, "{what}: nothing rounds in its own way\n{}", climb.fixed);
+                assert!(reads_back(climb.image()), "{what}: its image does not read back");
+                let grid = Array::new(&climb.image().machine);
+                climb.run(grid, Stalls::none()).unwrap_or_else(|fall| panic!("{what}: {fall}"));
+                climb.prove().unwrap_or_else(|why| panic!("{what}: {why}"));
             }
         }
     }

@@ -4,6 +4,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
 use compiler::choice::Choice;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, RATE};
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::Training;
 use compiler::language::{self, Language};
 use compiler::tensor::{Program, Role, TensorId};
@@ -44,7 +45,7 @@ fn optimisers() -> Vec<Optimiser> {
 }
 
 fn program(optimiser: Optimiser) -> Program {
-    let training = Some(Training { objective: None, optimiser });
+    let training = Some(Training { objective: None, optimiser, rounding: Rounding::default() });
     let options = language::Options { training, ..language::Options::default() };
     language::parse(Language::Tabla, TEXT, &options).unwrap().0
 }

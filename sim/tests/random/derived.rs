@@ -11,6 +11,7 @@ use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::derived::Objective;
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::Optimiser;
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::language::{self, Language};
 use compiler::tensor::{Program, Role, TensorId};
@@ -243,7 +244,11 @@ fn options((_, shapes, loss, weights): &Given) -> language::Options {
     };
     language::Options {
         shapes: shapes.iter().map(|&(name, shape)| (name.to_owned(), shape.to_vec())).collect(),
-        training: Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN }),
+        training: Some(Training {
+            objective: Some(objective),
+            optimiser: Optimiser::PLAIN,
+            rounding: Rounding::default(),
+        }),
         ..language::Options::default()
     }
 }

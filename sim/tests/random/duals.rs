@@ -6,6 +6,7 @@ use crate::generator::{self, tape};
 use crate::losses::golden;
 use crate::made_up;
 use compiler::derived::losses::Loss;
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::derived::{Objective, derive, optimisers::Optimiser};
 use compiler::language::{self, Language, Options};
@@ -129,7 +130,8 @@ fn written_programs_have_the_slopes_of_duals() {
             weights: weights.iter().map(|&name| name.to_owned()).collect(),
             rate: Some(0.07),
         };
-        let training = Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN });
+        let training =
+            Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN, rounding: Rounding::default() });
         let options = Options { training, ..Options::default() };
         let (source, objective) = language::source(Language::TensorComprehensions, &written(file), &options)
             .unwrap_or_else(|e| panic!("{e:?}"));
@@ -174,7 +176,8 @@ fn another_choice_is_noticed() {
     let text = "def f(float(4) W) -> (L) { M max=! W(i) * W(i)\n L = M * M }";
     let (loss, weights) = (Measure::Scalar("L".to_owned()), vec!["W".to_owned()]);
     let objective = Minimised { loss, prediction: String::new(), label: None, weights, rate: None };
-    let training = Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN });
+    let training =
+        Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN, rounding: Rounding::default() });
     let (source, objective) =
         language::source(Language::TensorComprehensions, text, &Options { training, ..Options::default() }).unwrap();
     let objective = objective.unwrap();

@@ -7,6 +7,7 @@ use crate::losses::golden;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::derived::optimisers::Optimiser;
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::language::{self, Language};
 use compiler::tensor::Program;
@@ -104,7 +105,7 @@ fn derived(given: &Given) -> Program {
         weights: given.weights.iter().map(|&name| name.to_owned()).collect(),
         rate: Some(RATE),
     };
-    let training = Training { objective: Some(objective), optimiser: Optimiser::PLAIN };
+    let training = Training { objective: Some(objective), optimiser: Optimiser::PLAIN, rounding: Rounding::default() };
     let options = language::Options {
         shapes: given.shapes.iter().map(|&(name, shape)| (name.to_owned(), shape.to_vec())).collect(),
         training: Some(training),

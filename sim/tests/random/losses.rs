@@ -1,6 +1,7 @@
 //! Losses of another making: gradients of the golden engine beside those of JAX, from a file that `measure losses` writes.
 
 use crate::duals::Compared;
+use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::derived::{Objective, derive, optimisers::Optimiser};
 use compiler::language::{self, Language, Options};
@@ -42,7 +43,7 @@ fn read(entry: &Value) -> Loss {
     let weights = entry["gradients"].as_object().expect("gradients").keys().cloned().collect();
     let (loss, prediction) = (Measure::Scalar(text("loss")), String::new());
     let minimised = Minimised { loss, prediction, label: None, weights, rate: Some(0.07) };
-    let training = Training { objective: Some(minimised), optimiser: Optimiser::PLAIN };
+    let training = Training { objective: Some(minimised), optimiser: Optimiser::PLAIN, rounding: Rounding::default() };
     let training = (language != Language::Tabla).then_some(training);
     let options = with_shapes_of(&entry["inputs"], Options { training, ..Options::default() });
     let (source, objective) =

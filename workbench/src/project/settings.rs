@@ -197,6 +197,9 @@ mod tests {
             ("schedule = 'step'\nschedule_epochs = 0", 19),
             ("schedule = 'step'\nschedule_epochs = 1.5", 19),
             ("weights = { uniform = -1.0 }", 11),
+            ("rounding = 'up'", 12),
+            ("master = 1.5", 10),
+            ("master = -1", 10),
         ] {
             let text = format!("[train]\nprediction = \"h\"\nloss = \"squared\"\n{wrong}\n");
             let error = parse(&text).expect_err(wrong);
@@ -215,6 +218,7 @@ mod tests {
             ("clip = 1.0\nclip_norm = 1.0".to_owned(), "clip_norm", "`clip`"),
             ("momentum = 0.9".to_owned(), "momentum", "`nesterov`"),
             ("schedule_factor = 0.5".to_owned(), "schedule_factor", "`inverse`"),
+            ("rounding = 'stochastic'\nmaster = 20".to_owned(), "master", "`nearest`"),
         ];
         let optimisers = [
             ("sgd", &["momentum", "decay", "epsilon"][..]),

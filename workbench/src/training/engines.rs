@@ -42,7 +42,7 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Programs {
     /// As the front end gives it: what it means is its meaning.
-    source: Program,
+    pub(super) source: Program,
     /// One update per full batch, in canonical form, as the others.
     pub full: Program,
     /// One update for what an epoch leaves over.

@@ -214,7 +214,8 @@ pub fn write<C: Choice>(choice: &C, table: &mut Map<String, Value>) {
     let (case, values) = choice.written();
     table.extend(C::TAG.map(|tag| (tag.to_owned(), case.into())));
     let range = |key: &str| owners(C::CASES, key)[0].1.range;
-    let number = |key: &str, value: f64| if range(key) == Range::Count { json!(value as u64) } else { json!(value) };
+    let is_whole = |key: &str| matches!(range(key), Range::Count | Range::Whole);
+    let number = |key: &str, value: f64| if is_whole(key) { json!(value as u64) } else { json!(value) };
     table.extend(values.into_iter().map(|(key, value)| (key.to_owned(), number(key, value))));
 }
 
@@ -238,12 +239,18 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
             Range::Fraction => json!({ "type": "number", "minimum": 0, "exclusiveMaximum": 1 }),
             Range::Positive => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Range::Count => json!({ "type": "integer", "minimum": 1 }),
+            Range::Whole => json!({ "type": "integer", "minimum": 0 }),
         };
         property["description"] = described::<C>(name).into();
         entry("properties", name, property);
         let Some(tag) = C::TAG else { continue };
         let names: Vec<&str> = owners.iter().map(|(case, _)| case.name).collect();
-        entry("dependentSchemas", name, json!({ "properties": { tag: { "enum": names } }, "required": [tag] }));
+        let mut beside = json!({ "properties": { tag: { "enum": names } } });
+        // The default case may be left out.
+        if !names.contains(&C::CASES[0].name) {
+            beside["required"] = json!([tag]);
+        }
+        entry("dependentSchemas", name, beside);
     }
     if C::TAG.is_none() {
         // The key of a case makes it, so only one of them can be there.

@@ -1,4 +1,4 @@
-//! The groups of `[train]`: how a training goes (also in `[build]` and on the command line), optimiser, clipping, schedule.
+//! The groups of `[train]`: how a training goes (also in `[build]` and on the command line), optimiser, clipping, schedule, rounding.
 
 use super::flat::{Beside, Group, Said, Wrong, describe, keys_of, write};
 use super::{Columns, Order, Reduction, Settings};
@@ -6,6 +6,7 @@ use crate::data::missing::Missing;
 use crate::train::rate::Shape;
 use compiler::choice::Choice;
 use compiler::derived::optimisers::{Clip, Method};
+use compiler::derived::rounding::Rounding;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::{Deserializer, Error, MapAccess};
@@ -157,10 +158,10 @@ struct Groups {
     said: Said,
 }
 
-const TAGS: [Option<&str>; 3] = [Method::TAG, Clip::TAG, Shape::TAG];
+const TAGS: [Option<&str>; 4] = [Method::TAG, Clip::TAG, Shape::TAG, Rounding::TAG];
 
 fn keys_of_choices() -> Vec<&'static str> {
-    [keys_of::<Method>(), keys_of::<Clip>(), keys_of::<Shape>()].concat()
+    [keys_of::<Method>(), keys_of::<Clip>(), keys_of::<Shape>(), keys_of::<Rounding>()].concat()
 }
 
 impl Group for Groups {
@@ -180,8 +181,8 @@ impl Group for Groups {
 }
 
 impl Said {
-    fn settings(&self) -> Result<(Method, Clip, Shape), Wrong> {
-        Ok((self.choose()?, self.choose()?, self.choose()?))
+    fn settings(&self) -> Result<(Method, Clip, Shape, Rounding), Wrong> {
+        Ok((self.choose()?, self.choose()?, self.choose()?, self.choose()?))
     }
 }
 
@@ -189,8 +190,9 @@ impl<'de> Deserialize<'de> for Settings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Settings, D::Error> {
         let mut groups = Groups::default();
         let plain = Settings::deserialize(Beside { table: deserializer, group: &mut groups })?;
-        let (optimiser, clip, schedule) = groups.said.settings().map_err(|wrong| D::Error::custom(wrong.message))?;
-        Ok(Settings { choices: groups.choices, selection: groups.selection, optimiser, clip, schedule, ..plain })
+        let chosen = groups.said.settings().map_err(|wrong| D::Error::custom(wrong.message))?;
+        let (optimiser, clip, schedule, rounding) = chosen;
+        Ok(Settings { choices: groups.choices, selection: groups.selection, optimiser, clip, schedule, rounding, ..plain })
     }
 }
 
@@ -206,6 +208,7 @@ impl Serialize for Settings {
         write(&self.optimiser, &mut table);
         write(&self.clip, &mut table);
         write(&self.schedule, &mut table);
+        write(&self.rounding, &mut table);
         table.serialize(serializer)
     }
 }
@@ -217,10 +220,11 @@ pub(super) fn describe_settings(schema: &mut Schema) {
     describe::<Method>(schema);
     describe::<Clip>(schema);
     describe::<Shape>(schema);
+    describe::<Rounding>(schema);
 }
 
 impl Settings {
-    /// What is wrong with optimiser, clipping and schedule in a table: a key without effect, or a value that none of them takes.
+    /// What is wrong with optimiser, clipping, schedule and rounding in a table: a key without effect, or a value that none of them takes.
     pub fn wrong_choice(table: &toml::Table) -> Option<Wrong> {
         let mut said = Said::default();
         for key in keys_of_choices() {
