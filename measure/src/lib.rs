@@ -23,7 +23,7 @@ mod sweep;
 pub mod system;
 pub mod tables;
 
-use project::{Project, python};
+use project::{Project, python, tflite};
 use std::error::Error;
 
 /// Success, or why there is no result.
@@ -53,7 +53,7 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 25] = [
+const ALL: [Measurement; 26] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),
@@ -83,6 +83,7 @@ const ALL: [Measurement; 25] = [
     },
     here("sweep", "a sweep that is killed and goes on; --quick in CI", sweep::run),
     here("system", "docs/tables/system.txt: whole systems beside one core of this computer", system::run),
+    here("tflite", "small TFLite models with what LiteRT makes of them, for a test", tflite),
 ];
 
 /// Run the measurement that the first argument names with the others; list all if there is none.
