@@ -86,7 +86,7 @@ pub(crate) fn python(project: &Project, arguments: &[String]) -> Outcome {
     Ok(cmd!(project.shell, "scripts/python --table {arguments...}").quiet().run()?)
 }
 
-/// `tflite`: the cases of the crate `tflite`, as LiteRT computes them.
+/// `tflite`: the cases of the crate `tflite`, as `LiteRT` computes them.
 pub(crate) fn tflite(project: &Project, arguments: &[String]) -> Outcome {
     none(arguments)?;
     for kind in ["cases", "refused"] {

@@ -1,4 +1,4 @@
-//! ONNX and TFLite models as programs: the file beside the text that stands for it. TFLite models become ONNX models first.
+//! ONNX and `TFLite` models as programs: the file beside the text that stands for it. `TFLite` models become ONNX models first.
 //!
 //! ```text
 //! model.tflite ──▶ bytes of an ONNX model
@@ -32,7 +32,7 @@ impl Imported {
     /// Read a model, and its graph as text.
     ///
     /// # Errors
-    /// The file cannot be read, or is neither an ONNX nor a TFLite file.
+    /// The file cannot be read, or is neither an ONNX nor a `TFLite` file.
     pub fn read(path: &Path) -> Result<(Imported, Source), Failure> {
         let bytes = reading::bytes(path, reading::DOCUMENT)?;
         Imported::of_bytes(path, bytes)
@@ -41,7 +41,7 @@ impl Imported {
     /// A model in memory, as if it were at `path`.
     ///
     /// # Errors
-    /// It is neither an ONNX nor a TFLite file.
+    /// It is neither an ONNX nor a `TFLite` file.
     pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<(Imported, Source), Failure> {
         let name = path.display().to_string();
         let wrong = |wrong| Failure::data(name.clone(), vec![wrong]);

@@ -8,7 +8,7 @@
 //! | [`rink`] | Rink's tensor model language | `.tml` |
 //! | [`preprocessor`] | `$` variables, under all the others | `.pp` |
 //! | crate `onnx` | ONNX models, which are files and not text | `.onnx` |
-//! | crate `tflite` | TFLite models, likewise | `.tflite` |
+//! | crate `tflite` | `TFLite` models, likewise | `.tflite` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
@@ -44,7 +44,7 @@ pub enum Language {
     Preprocessor,
     /// ONNX: a binary file, read by the crate `onnx`.
     Onnx,
-    /// TFLite: a binary file, read by the crate `tflite`.
+    /// `TFLite`: a binary file, read by the crate `tflite`.
     Tflite,
 }
 

@@ -1,4 +1,4 @@
-//! FlatBuffers: tables, vectors and texts, borrowed from the file, each read checked.
+//! `FlatBuffers`: tables, vectors and texts, borrowed from the file, each read checked.
 //!
 //! ```text
 //! table ──i32──▶ vtable: u16 size, u16 size of the table, u16 place of field 0, 1, ... (0: absent)

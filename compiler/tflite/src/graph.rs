@@ -1,4 +1,4 @@
-//! A graph of ONNX under construction: TFLite's tensors as its values.
+//! A graph of ONNX under construction: `TFLite`'s tensors as its values.
 //!
 //! | tensor | value |
 //! |---|---|
@@ -179,7 +179,8 @@ impl<'m, 'f, 'a> Graph<'m, 'f, 'a> {
     /// Whole numbers that have to be known when the file is read.
     pub(crate) fn known(&self, t: usize, what: &str) -> Translated<Vec<i64>> {
         match self.elements(t)? {
-            Some(values) => Ok(values.into_iter().map(|value| value as i64).collect()),
+            // Indices of the format have 32 bits, whatever the type of the constant is.
+            Some(values) => Ok(values.into_iter().map(|value| i64::from(value as i32)).collect()),
             None if self.shape(t).contains(&0) => Ok(Vec::new()),
             None => refuse(
                 format!("its {what}, `{}`, is not a constant", self.tensor(t).name),

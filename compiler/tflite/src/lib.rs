@@ -1,4 +1,4 @@
-//! TFLite files: the graph of ONNX that computes the same.
+//! `TFLite` files: the graph of ONNX that computes the same.
 //!
 //! ```text
 //! bytes ──Model::decode──▶ Model ──operators──▶ Graph ──▶ bytes of an ONNX file
@@ -29,7 +29,7 @@ use flat::Bytes;
 use graph::Graph;
 use model::Model;
 
-/// Whether bytes say that they are a TFLite file, by its identifier.
+/// Whether bytes say that they are a `TFLite` file, by its identifier.
 pub fn is_tflite(bytes: &[u8]) -> bool {
     model::is_named(bytes)
 }
@@ -37,7 +37,7 @@ pub fn is_tflite(bytes: &[u8]) -> bool {
 /// The file as a file of ONNX.
 ///
 /// # Errors
-/// It is not a TFLite file, or an input or output is not made of numbers.
+/// It is not a `TFLite` file, or an input or output is not made of numbers.
 pub fn to_onnx(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
     let wrong = |message: String, help: &str| Diagnostic::global(Code::Data, message).with_help(help);
     if !is_tflite(bytes) {

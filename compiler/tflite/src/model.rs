@@ -1,13 +1,16 @@
 //! The messages of a file: the part of the schema that is needed (`tensorflow/lite/schema`, version 3).
 
 use crate::flat::{Bytes, Damage, Table};
+use onnx::elements::count;
 
 /// The identifier behind the first four bytes.
 const IDENTIFIER: &[u8] = b"TFL3";
 /// Dimensions of a tensor.
 const RANK: usize = 8;
+/// Elements of a tensor, where no extent is 0.
+const ELEMENTS: u64 = 1 << 28;
 
-/// Whether bytes say that they are a TFLite file.
+/// Whether bytes say that they are a `TFLite` file.
 pub(crate) fn is_named(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(IDENTIFIER)
 }
@@ -124,6 +127,10 @@ fn tensor<'a>(file: &Bytes<'a>, table: &Table<'_, 'a>, buffers: &[Table<'_, 'a>]
     let shape = table.ints(0).map_err(damaged)?.unwrap_or_default();
     if shape.len() > RANK || shape.iter().any(|&extent| extent < 0) {
         return Err(wrong(&format!("has {} dimensions, or one that is negative", shape.len())));
+    }
+    let filled: Vec<i64> = shape.iter().map(|&extent| extent.max(1)).collect();
+    if count(&filled, ELEMENTS).is_none() {
+        return Err(wrong(&format!("has the shape {shape:?}, more than {ELEMENTS} elements")));
     }
     let buffer = table.int(2, 0).map_err(damaged)?;
     let buffer = usize::try_from(buffer).ok().and_then(|buffer| buffers.get(buffer));

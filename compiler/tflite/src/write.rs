@@ -86,7 +86,9 @@ impl Writer {
     /// Append a constant: elements of a type of ONNX, little-endian.
     pub(crate) fn constant(&mut self, name: &str, shape: &[i64], data_type: i64, raw: &[u8]) {
         let tensor = message(|b| {
-            shape.iter().for_each(|&extent| put_integer(b, 1, extent as u64));
+            for &extent in shape {
+                put_integer(b, 1, extent as u64);
+            }
             put_integer(b, 2, data_type as u64);
             put_bytes(b, 8, name.as_bytes());
             put_bytes(b, 9, raw);

@@ -21,7 +21,7 @@ pub(crate) struct Windows {
     pub(crate) out: Vec<i64>,
 }
 
-/// Whether channels come behind the spatial dimensions, as in TFLite and `com.microsoft`.
+/// Whether channels come behind the spatial dimensions, as in `TFLite` and `com.microsoft`.
 pub(crate) fn channels_last(c: &Call<'_, '_>) -> bool {
     c.int("channels_last", 0) != 0
 }

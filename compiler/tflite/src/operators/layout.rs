@@ -212,13 +212,18 @@ fn padded(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     })
 }
 
+/// Elements of a dimension in a mirror.
+const MOST: i64 = 1 << 20;
+
 /// The places of a dimension that stand in front of it and behind it, seen in a mirror.
 fn mirrored(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     let margins = margins(g, op)?;
     let symmetric = i64::from(op.byte(0)? != 0);
     let shape = g.shape(op.input(0)?);
-    let most = |extent: i64| extent - 1 + symmetric;
-    if margins.iter().zip(shape).any(|(pair, &extent)| pair.0.max(pair.1) > most(extent)) {
+    let most = |extent: i64| (extent - 1 + symmetric).min(MOST);
+    let too_large =
+        |(pair, &extent): (&(i64, i64), &i64)| pair.0.max(pair.1) > most(extent) || *pair != (0, 0) && extent > MOST;
+    if margins.iter().zip(shape).any(too_large) {
         return refuse(format!("paddings {margins:?} are larger than the mirror image of {shape:?}"), "pad by less");
     }
     moved(g, op, |g, x| {
@@ -293,7 +298,7 @@ fn to_batch(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
 fn from_batch(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     let (sizes, margins) = batch_blocks(g, op)?;
     let own = g.shape(op.input(0)?);
-    let (count, all) = (sizes.len(), sizes.iter().product::<i64>());
+    let (count, all) = (sizes.len(), sizes.iter().fold(1i64, |all, &size| all.saturating_mul(size)));
     if own[0] % all != 0 {
         return refuse(format!("a batch of {} is not made of blocks of {sizes:?}", own[0]), "export the model again");
     }

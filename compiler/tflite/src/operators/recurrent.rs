@@ -1,7 +1,7 @@
 //! Recurrent layers. Their states are 0 before each record; integers are dequantised first, and the result is rounded once.
 
+use super::Op;
 use super::layout::{reshaped, slice, transposed};
-use super::{Op, axis};
 use crate::graph::{Graph, Translated, refuse};
 use crate::write::Setting;
 
@@ -27,6 +27,9 @@ const BIASES: [usize; 4] = [12, 15, 13, 14];
 /// Of input, output and forget.
 const PEEPHOLES: [usize; 3] = [9, 11, 10];
 
+/// Weights of one gate.
+const MOST: u64 = 1 << 22;
+
 fn activation(number: i64) -> Translated<&'static str> {
     Ok(match number {
         0 => "Affine",
@@ -39,6 +42,14 @@ fn activation(number: i64) -> Translated<&'static str> {
             );
         }
     })
+}
+
+/// A constant of zeros.
+fn zeros(g: &mut Graph<'_, '_, '_>, shape: &[i64]) -> Translated<String> {
+    match onnx::elements::count(shape, MOST) {
+        Some(count) => Ok(g.numbers("zeros", shape, &vec![0.0; count])),
+        None => refuse(format!("{shape:?} are more than {MOST} weights"), "export the model again"),
+    }
 }
 
 /// One value of all gates, `[1, rows...]`; gates that are left out are 0.
@@ -62,10 +73,7 @@ fn gates(
                 let value = g.real(op.input(forget)?)?;
                 g.node("Neg", &[&value], &[])
             }
-            None => {
-                let count = shape.iter().product::<i64>().clamp(0, 1 << 24) as usize;
-                g.numbers("zeros", shape, &vec![0.0; count])
-            }
+            None => zeros(g, shape)?,
         });
     }
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -137,7 +145,7 @@ fn long_of(
     let biases = match gates(g, op, &BIASES, &[hidden])? {
         // ONNX has a second list of them.
         Some(biases) => {
-            let zeros = g.numbers("zeros", &[1, 4 * hidden], &vec![0.0; 4 * hidden.clamp(0, 1 << 22) as usize]);
+            let zeros = zeros(g, &[1, 4 * hidden])?;
             g.node("Concat", &[&biases, &zeros], &[("axis", Setting::Int(1))])
         }
         None => String::new(),
@@ -155,13 +163,13 @@ fn long_of(
         ("activations", Setting::Texts(vec!["Sigmoid".into(), name.clone(), name])),
         ("hidden_size", Setting::Int(hidden)),
     ];
-    sequence(
+    Ok(sequence(
         g,
         x,
         steps_first,
         |g, x| g.node("LSTM", &[x, &w, &r, &biases, "", &states[0], &states[1], &peepholes], &settings),
         (shape, hidden),
-    )
+    ))
 }
 
 /// A layer of ONNX, which takes `[steps, batch, inputs]` and gives `[steps, 1, batch, hidden]`.
@@ -171,13 +179,13 @@ fn sequence(
     steps_first: bool,
     layer: impl FnOnce(&mut Graph<'_, '_, '_>, &str) -> String,
     (shape, hidden): (&[i64], i64),
-) -> Translated<String> {
+) -> String {
     let turn = vec![1, 0, 2];
     let x = if steps_first { x.to_owned() } else { transposed(g, x, turn.clone()) };
     let y = layer(g, &x);
     let (steps, batch) = if steps_first { (shape[0], shape[1]) } else { (shape[1], shape[0]) };
     let y = reshaped(g, &y, &[steps, batch, hidden]);
-    Ok(if steps_first { y } else { transposed(g, &y, turn) })
+    if steps_first { y } else { transposed(g, &y, turn) }
 }
 
 /// Operands: sequence or one step, weights, recurrent weights, biases, state.
@@ -194,7 +202,7 @@ fn simple(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     let x = if is_sequence { x } else { reshaped(g, &x, &shape) };
     let (w, r, b) = (g.real(op.input(1)?)?, g.real(op.input(2)?)?, g.real(op.input(3)?)?);
     let (w, r) = (reshaped(g, &w, &[1, units, inputs]), reshaped(g, &r, &[1, units, units]));
-    let (b, zeros) = (reshaped(g, &b, &[1, units]), g.numbers("zeros", &[1, units], &vec![0.0; units as usize]));
+    let (b, zeros) = (reshaped(g, &b, &[1, units]), zeros(g, &[1, units])?);
     let b = g.node("Concat", &[&b, &zeros], &[("axis", Setting::Int(1))]);
     let batch = shape[usize::from(steps_first || !is_sequence)];
     let begin = match state(g, op, 4)? {
@@ -203,10 +211,15 @@ fn simple(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     };
     let settings = [("activations", Setting::Texts(vec![name.into()])), ("hidden_size", Setting::Int(units))];
     let layer = |g: &mut Graph<'_, '_, '_>, x: &str| g.node("RNN", &[x, &w, &r, &b, "", &begin], &settings);
-    let value = sequence(g, &x, steps_first || !is_sequence, layer, (&shape, units))?;
+    let value = sequence(g, &x, steps_first || !is_sequence, layer, (&shape, units));
     let out = op.output()?;
     let value = reshaped(g, &value, g.shape(out));
     g.set_real(out, &value, 0)
+}
+
+/// Added up along the last of three dimensions.
+fn summed(g: &mut Graph<'_, '_, '_>, value: &str) -> String {
+    g.node("ReduceSum", &[value], &[("axes", Setting::Ints(vec![2])), ("keepdims", Setting::Int(0))])
 }
 
 /// `y[u] = bias[u] + sum[r, m](state[u, r, m] * time[u, r, m])`, where the newest column of the state is `x . feature[u, r]`.
@@ -221,27 +234,22 @@ fn filtered(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<()> {
     }
     let (x, feature, time) = (g.real(x)?, g.real(feature)?, g.real(time)?);
     let newest = g.node("Gemm", &[&x, &feature], &[("transB", Setting::Int(1))]);
-    let mut value = match state(g, op, 4)? {
-        Some(value) => {
-            let value = reshaped(g, &value, &[batch, filters, memory]);
-            let older = slice(g, &value, &[(axis(2, 3)?, 1, memory, 1)]);
-            let newest = reshaped(g, &newest, &[batch, filters, 1]);
-            let all = g.node("Concat", &[&older, &newest], &[("axis", Setting::Int(2))]);
-            let products = g.node("Mul", &[&all, &time], &[]);
-            let settings = [("axes", Setting::Ints(vec![2])), ("keepdims", Setting::Int(0))];
-            g.node("ReduceSum", &[&products], &settings)
-        }
+    let mut value = if let Some(value) = state(g, op, 4)? {
+        let value = reshaped(g, &value, &[batch, filters, memory]);
+        let older = slice(g, &value, &[(2, 1, memory, 1)]);
+        let newest = reshaped(g, &newest, &[batch, filters, 1]);
+        let all = g.node("Concat", &[&older, &newest], &[("axis", Setting::Int(2))]);
+        let products = g.node("Mul", &[&all, &time], &[]);
+        summed(g, &products)
+    } else {
         // All older columns are 0.
-        None => {
-            let last = slice(g, &time, &[(1, memory - 1, memory, 1)]);
-            let last = reshaped(g, &last, &[filters]);
-            g.node("Mul", &[&newest, &last], &[])
-        }
+        let last = slice(g, &time, &[(1, memory - 1, memory, 1)]);
+        let last = reshaped(g, &last, &[filters]);
+        g.node("Mul", &[&newest, &last], &[])
     };
     if rank > 1 {
         value = reshaped(g, &value, &[batch, filters / rank, rank]);
-        let settings = [("axes", Setting::Ints(vec![2])), ("keepdims", Setting::Int(0))];
-        value = g.node("ReduceSum", &[&value], &settings);
+        value = summed(g, &value);
     }
     if let Some(bias) = op.optional(3) {
         let bias = g.real(bias)?;

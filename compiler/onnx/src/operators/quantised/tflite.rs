@@ -1,4 +1,4 @@
-//! Operators that the front end of TFLite writes beside those of ONNX (crate `tflite`): integers less their zero points, as real numbers.
+//! Operators that the front end of `TFLite` writes beside those of ONNX (crate `tflite`): integers less their zero points, as real numbers.
 
 use crate::build::{Translated, unsupported};
 use crate::call::{Call, Slot};
