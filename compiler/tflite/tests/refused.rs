@@ -62,22 +62,30 @@ fn a_small_file_that_stands_for_much_is_refused() {
     // 0: root and identifier. 8: list of fields of the model (subgraphs is field 2). 20: model. 28: subgraphs.
     word(&mut bytes, 20);
     bytes.extend(b"TFL3");
-    [10u16, 8, 0, 0, 4].into_iter().for_each(|value| half(&mut bytes, value));
+    for value in [10u16, 8, 0, 0, 4] {
+        half(&mut bytes, value);
+    }
     half(&mut bytes, 0);
     word(&mut bytes, 12);
     word(&mut bytes, 4);
     word(&mut bytes, 1);
     word(&mut bytes, 12);
     // 36: list of fields of the graph (tensors is field 0). 44: graph. 52: tensors.
-    [6u16, 8, 4, 0].into_iter().for_each(|value| half(&mut bytes, value));
+    for value in [6u16, 8, 4, 0] {
+        half(&mut bytes, value);
+    }
     word(&mut bytes, 8);
     word(&mut bytes, 4);
     assert_eq!(bytes.len(), 52);
     word(&mut bytes, tensors as u32);
     let tensor = 56 + 4 * tensors + 12;
-    (0..tensors).for_each(|n| word(&mut bytes, (tensor - (56 + 4 * n)) as u32));
+    for n in 0..tensors {
+        word(&mut bytes, (tensor - (56 + 4 * n)) as u32);
+    }
     // The list of fields of the tensor (name is field 3), the tensor, its name.
-    [12u16, 8, 0, 0, 0, 4].into_iter().for_each(|value| half(&mut bytes, value));
+    for value in [12u16, 8, 0, 0, 0, 4] {
+        half(&mut bytes, value);
+    }
     word(&mut bytes, 12);
     word(&mut bytes, 4);
     word(&mut bytes, name as u32);
@@ -104,7 +112,9 @@ fn the_manual_lists_the_operators_that_are_there() {
         }
     }
     // Names of ONNX: of padding, of layers and of a normalisation.
-    ["SAME_UPPER", "VALID", "LRN"].into_iter().for_each(|name| assert!(known.remove(name), "{name}"));
+    for name in ["SAME_UPPER", "VALID", "LRN"] {
+        assert!(known.remove(name), "{name}");
+    }
     let table = include_str!("../../../docs/tables/tflite.txt");
     let rows = table.lines().filter(|line| line.starts_with("| ")).flat_map(str::split_whitespace);
     let listed: BTreeSet<String> = rows.filter(is_name).map(str::to_owned).collect();
