@@ -28,7 +28,7 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
         let records = Records::open(path)?;
         let inputs = records.one()?;
         let (program, _) = project.read(&with_shapes_of(inputs, project.options(&[])), Some(inputs))?;
-        let program = project.with_resident(program)?;
+        let program = project.with_stays(program)?;
         text_after(&project, Given::Evaluation(&program, inputs), name, talk)?
     } else if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
         subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
