@@ -25,6 +25,8 @@ mod onnx_model;
 mod program;
 #[path = "fuzz/inputs/saved_model.rs"]
 mod saved_model;
+#[path = "fuzz/inputs/tflite.rs"]
+mod tflite_model;
 
 use compiler::language::Language;
 use rand_chacha::ChaCha8Rng;
@@ -66,15 +68,18 @@ fn programs() {
 
 #[test]
 fn models() {
-    for file in corpus("onnx") {
-        let bytes = fs::read(file).unwrap();
-        onnx_model::read(&bytes);
-        // Cut off, and with a byte that is another one.
-        for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
-            let mut changed = bytes.clone();
-            changed[at] ^= 0x15;
-            onnx_model::read(&bytes[..at]);
-            onnx_model::read(&changed);
+    let readers: [(&str, fn(&[u8])); 2] = [("onnx", onnx_model::read), ("tflite", tflite_model::read)];
+    for (target, read) in readers {
+        for file in corpus(target) {
+            let bytes = fs::read(file).unwrap();
+            read(&bytes);
+            // Cut off, and with a byte that is another one.
+            for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+                let mut changed = bytes.clone();
+                changed[at] ^= 0x15;
+                read(&bytes[..at]);
+                read(&changed);
+            }
         }
     }
 }

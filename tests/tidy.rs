@@ -22,10 +22,11 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx"]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
-    ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),
+    ("compiler/tflite", &["arch", "onnx"], &["compiler", "sim"]),
+    ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim", "tflite"], &[]),
     ("python", &["arch", "compiler", "sim", "workbench"], &[]),
     ("measure", &["compiler", "sim", "workbench"], &[]),
-    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["measure", "onnx"]),
+    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["measure", "onnx", "tflite"]),
 ];
 
 /// Error codes that no test names yet. Never add to this list.

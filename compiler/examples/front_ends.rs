@@ -70,7 +70,7 @@ fn declared(language: Language, bytes: usize) -> String {
         Language::TensorComprehensions => format!("def f{n}(float(N) x) -> (a) {{ a(i) = x(i) }}\n"),
         Language::Tile => format!("def f{n}(x):\n  return x + 1.0\n"),
         Language::Rink => format!("var n{n} : [4]\n"),
-        Language::Preprocessor | Language::Onnx => format!("{{\n$a = {n}\nuse($a)\n}}\n"),
+        Language::Preprocessor | Language::Onnx | Language::Tflite => format!("{{\n$a = {n}\nuse($a)\n}}\n"),
     })
 }
 
@@ -83,7 +83,7 @@ fn one_line(language: Language, bytes: usize) -> String {
         }
         Language::Tile => format!("def f(x):\n  return x{}\n", sum(" + x * (x + 3.0)")),
         Language::Rink => format!("var x : [4]\nvar a : [4]\na = x{}\n", sum(" + (x * (x + a))")),
-        Language::Preprocessor | Language::Onnx => format!("$a = !calc(1{})\n", sum(" 1 + 7 %")),
+        Language::Preprocessor | Language::Onnx | Language::Tflite => format!("$a = !calc(1{})\n", sum(" 1 + 7 %")),
     }
 }
 
@@ -104,7 +104,9 @@ fn one_index(language: Language, bytes: usize) -> String {
             )
         }
         Language::Rink => format!("var x : [{}]\n", repeated(bytes, |_| " 2".to_owned())),
-        Language::Preprocessor | Language::Onnx => format!("$a = [1{}]\n", repeated(bytes, |n| format!(", {n}"))),
+        Language::Preprocessor | Language::Onnx | Language::Tflite => {
+            format!("$a = [1{}]\n", repeated(bytes, |n| format!(", {n}")))
+        }
     }
 }
 
@@ -117,7 +119,7 @@ fn statements(language: Language, bytes: usize, lines: Lines) -> String {
             ("def f(x):\n  N = TensorDim()\n  i = TensorIndex()\n  x.bind_dims(N)\n  a0 = x + 1.0\n", "  return a0\n")
         }
         Language::Rink => ("var x : [4]\nvar a : [4]\nvar b : [4]\n", ""),
-        Language::Preprocessor | Language::Onnx => ("$a0 = 1\n", ""),
+        Language::Preprocessor | Language::Onnx | Language::Tflite => ("$a0 = 1\n", ""),
     };
     let mut text = head.to_owned();
     let mut line = 1;
@@ -145,7 +147,7 @@ fn statements(language: Language, bytes: usize, lines: Lines) -> String {
                 writeln!(text, "{to} = ((a # x) . [1 2]) * {wrong}((x * {from}) + (x - a))")
             }
             // A name is defined once.
-            Language::Preprocessor | Language::Onnx => {
+            Language::Preprocessor | Language::Onnx | Language::Tflite => {
                 let (to, from) = if lines == Lines::OneName { (line.to_string(), "a0".to_owned()) } else { (to, from) };
                 writeln!(text, "${to} = !calc(${from} 1 + {wrong}7 %)\nuse(${to})")
             }
@@ -171,7 +173,7 @@ fn main() {
     let heads = sizes.iter().map(|size| format!(" {size:>5} MB |")).collect::<Vec<_>>().concat();
     println!("| language | lines are |{heads}\n|---|---|{}", "---:|".repeat(sizes.len()));
     // An ONNX model is not a text.
-    for &language in Language::ALL.iter().filter(|language| **language != Language::Onnx) {
+    for &language in Language::ALL.iter().filter(|language| language.is_text()) {
         for (lines, name) in KINDS {
             let mut row = format!("| {} | {name} |", language.name());
             for &size in &sizes {

@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 import onnx
+from messages import field
 from onnx import numpy_helper
 
 warnings.filterwarnings("ignore")
@@ -49,18 +50,6 @@ test_cast_FLOAT_to_FLOAT4E2M1 test_reduce_max_empty_set_bool test_reduce_log_sum
 test_mod_float_edge_cases_fmod_0_float32 test_attention_4d_attn_mask test_scatternd_min test_bitshift_right_int8_negative_shift test_cast_INT4_to_FLOAT16 test_ai_onnx_ml_array_feature_extractor test_ai_onnx_ml_binarizer
 test_hannwindow test_hammingwindow_symmetric test_blackmanwindow_symmetric
 """.split()
-
-
-def varint(value):
-    out = b""
-    while value >= 0x80:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def proto(value, name):

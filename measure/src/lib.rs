@@ -24,7 +24,7 @@ mod sweep;
 pub mod system;
 pub mod tables;
 
-use project::{Project, python};
+use project::{Project, python, tflite};
 use std::error::Error;
 
 /// Success, or why there is no result.
@@ -89,6 +89,7 @@ const ALL: [Measurement; 26] = [
     },
     here("sweep", "a sweep that is killed and goes on; --quick in CI", sweep::run),
     here("system", "docs/tables/system.txt: whole systems beside one core of this computer", system::run),
+    here("tflite", "small TFLite models with what LiteRT makes of them, for a test", tflite),
 ];
 
 /// Run the measurement that the first argument names with the others; list all if there is none.

@@ -85,3 +85,13 @@ pub(crate) fn none(arguments: &[String]) -> Outcome {
 pub(crate) fn python(project: &Project, arguments: &[String]) -> Outcome {
     Ok(cmd!(project.shell, "scripts/python --table {arguments...}").quiet().run()?)
 }
+
+/// `tflite`: the cases of the crate `tflite`, as `LiteRT` computes them.
+pub(crate) fn tflite(project: &Project, arguments: &[String]) -> Outcome {
+    none(arguments)?;
+    for kind in ["cases", "refused"] {
+        let file = format!("compiler/tflite/tests/{kind}.bin");
+        project.python(Some("tflite"), "tflite_cases.py", &[kind.to_owned(), file])?;
+    }
+    Ok(())
+}

@@ -23,7 +23,7 @@ _LANGUAGES = {"tabla": "t", "tensor_comprehensions": "tc", "tile": "tile", "rink
 class Program:
     """A program with its settings and the machine that it is meant for.
 
-    `from_text`, `from_file` and `from_onnx` make one. All of them take
+    `from_text`, `from_file`, `from_onnx` and `from_tflite` make one. All of them take
 
     config : str or path, optional
         The machine: the name of a configuration that is built in (`"ulx3s"`), the path of a TOML file, or its text.
@@ -110,6 +110,18 @@ class Program:
         reading = _reading(config, machine, shape, None, "onnx", resident, state)
         return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
 
+    @classmethod
+    def from_tflite(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        config: str | os.PathLike[str] | None = None,
+        machine: Mapping[str, Any] | None = None,
+    ) -> Program:
+        """A model of TensorFlow Lite. Integers are given and come as they are in the file."""
+        reading = _reading(config, machine, None, None, "tflite")
+        return cls("file", {"path": os.fspath(path), "settings": _settings(None), "reading": reading})
+
     @property
     def name(self) -> str:
         """Name of its file, without the extension."""
@@ -117,7 +129,7 @@ class Program:
 
     @property
     def source(self) -> str:
-        """Its text; of an ONNX model, the graph as text."""
+        """Its text; of an ONNX or TFLite model, the graph as text."""
         return self._native.source
 
     def check(self, inputs: Mapping[str, ArrayLike] | None = None) -> list[errors.Diagnostic]:

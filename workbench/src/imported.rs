@@ -1,15 +1,15 @@
-//! ONNX models as programs: the file beside the text that stands for it.
+//! ONNX and `TFLite` models as programs: the file beside the text that stands for it. `TFLite` models become ONNX models first.
 //!
 //! ```text
+//! model.tflite ──▶ bytes of an ONNX model
 //! model.onnx ──▶ its graph as text (`Project::source`), to which messages and listings point
 //!           └──▶ Imported::parse, with sizes and values of the host ──▶ tensor::Program
 //! ```
 
 use crate::failure::{Failure, Source};
 use crate::reading;
-use arch::{Code, Diagnostic};
 use compiler::derived::training::with_training;
-use compiler::language::{Options, Parsed};
+use compiler::language::{Language, Options, Parsed};
 use onnx::elements::{Constants, Kind};
 use onnx::{File, Reading, Weights};
 use serde_json::Value;
@@ -22,6 +22,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Imported {
     bytes: Arc<Vec<u8>>,
+    /// It as an ONNX file.
+    model: Arc<Vec<u8>>,
     /// Where files beside it are looked for.
     folder: PathBuf,
 }
@@ -30,7 +32,7 @@ impl Imported {
     /// Read a model, and its graph as text.
     ///
     /// # Errors
-    /// The file cannot be read, or is not an ONNX file.
+    /// The file cannot be read, or is neither an ONNX nor a `TFLite` file.
     pub fn read(path: &Path) -> Result<(Imported, Source), Failure> {
         let bytes = reading::bytes(path, reading::DOCUMENT)?;
         Imported::of_bytes(path, bytes)
@@ -39,12 +41,20 @@ impl Imported {
     /// A model in memory, as if it were at `path`.
     ///
     /// # Errors
-    /// It is not an ONNX file.
+    /// It is neither an ONNX nor a `TFLite` file.
     pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<(Imported, Source), Failure> {
         let name = path.display().to_string();
-        let text = File::decode(&bytes).map_err(|wrong| Failure::data(name.clone(), vec![wrong]))?.text;
+        let wrong = |wrong| Failure::data(name.clone(), vec![wrong]);
+        let says = path.extension().is_some_and(|extension| extension == Language::Tflite.extension());
+        let bytes = Arc::new(bytes);
+        let model = if says || tflite::is_tflite(&bytes) {
+            Arc::new(tflite::to_onnx(&bytes).map_err(wrong)?)
+        } else {
+            Arc::clone(&bytes)
+        };
+        let text = File::decode(&model).map_err(wrong)?.text;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok((Imported { bytes: Arc::new(bytes), folder }, Source { name, text }))
+        Ok((Imported { bytes, model, folder }, Source { name, text }))
     }
 
     /// The file as it is.
@@ -57,7 +67,7 @@ impl Imported {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(&self, options: &Options, record: Option<&Value>) -> Parsed {
-        let file = File::decode(&self.bytes).map_err(|wrong| vec![wrong])?;
+        let file = File::decode(&self.model).map_err(|wrong| vec![wrong])?;
         let given: Vec<(String, Constants)> = record.and_then(Value::as_object).map_or_else(Vec::new, |record| {
             record.iter().filter_map(|(name, value)| Some((name.clone(), constants(value)?))).collect()
         });
@@ -80,24 +90,24 @@ impl Imported {
 
     /// The values of an initialiser, as they are in the file.
     pub fn values(&self, name: &str) -> Option<Vec<f64>> {
-        let file = File::decode(&self.bytes).ok()?;
+        let file = File::decode(&self.model).ok()?;
         let data = file.model.graph.initialisers.iter().find(|data| data.name == name)?;
         onnx::elements::constants(data, reading::TABLE, &|name| self.beside(name))
             .ok()
             .map(|constants| constants.values)
     }
 
-    /// The file with other values of some initialisers.
+    /// The file, as ONNX, with other values of some initialisers.
     ///
     /// # Errors
     /// It has no such initialiser, or not as many values.
     pub fn with_values(&self, values: &BTreeMap<String, Vec<f64>>) -> Result<Vec<u8>, String> {
-        onnx::trained::with_values(&self.bytes, values)
+        onnx::trained::with_values(&self.model, values)
     }
 
     /// Names of inputs whose values decide the program: all records have to give the same ones.
     pub fn deciding(&self) -> Vec<String> {
-        let file = File::decode(&self.bytes);
+        let file = File::decode(&self.model);
         file.map_or_else(|_| Vec::new(), |file| file.deciding().into_iter().map(str::to_owned).collect())
     }
 
@@ -147,10 +157,4 @@ fn flatten(value: &Value, values: &mut Vec<f64>) -> Option<()> {
         }
         _ => None,
     }
-}
-
-/// What a model in memory is told that is text.
-pub(crate) fn not_text() -> Vec<Diagnostic> {
-    let message = "an ONNX model is a file, not a text";
-    vec![Diagnostic::global(Code::Data, message).with_help("give its path: tabla-gen check model.onnx")]
 }

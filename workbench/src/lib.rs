@@ -56,7 +56,7 @@
 //! | [`images`], [`design`], [`checked`] | fixed-point programs and images, all for one machine |
 //! | [`saturation`] | values that did not fit their words, and those that a model is made for |
 //! | [`functions`] | programs that train nothing |
-//! | [`imported`] | ONNX models as programs |
+//! | [`imported`] | ONNX and TFLite models as programs |
 //! | [`evaluation`] | one evaluation on any rung |
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`], [`room`] | what a grid takes of a device, estimated; whether a board has it, and what would fit |

@@ -25,7 +25,7 @@ use crate::board::ChosenBoard;
 use crate::config::{Config, key_span, value_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
-use crate::imported::{self, Imported};
+use crate::imported::Imported;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
@@ -165,7 +165,9 @@ impl Project {
         let path = library::find_program(&path)?;
         let language = language_of(&path, request.language)?;
         let (imported, source) = match language {
-            Language::Onnx => Imported::read(&path).map(|(imported, source)| (Some(imported), source))?,
+            language if !language.is_text() => {
+                Imported::read(&path).map(|(imported, source)| (Some(imported), source))?
+            }
             _ => (None, library::read(&path)?),
         };
         let settings = path.with_extension("toml");
@@ -192,8 +194,8 @@ impl Project {
     pub fn of_texts(request: &Request, texts: &Texts<'_>) -> Result<Project, Failure> {
         let path = request.program.clone().unwrap_or_else(|| PathBuf::from("program.t"));
         let language = language_of(&path, request.language)?;
-        if language == Language::Onnx {
-            return Err(Failure::data(path.display().to_string(), imported::not_text()));
+        if !language.is_text() {
+            return Err(Failure::data(path.display().to_string(), vec![compiler::language::not_text(language)]));
         }
         let source = |name: &Path, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
         let (config, config_source) = match texts.config {

@@ -8,6 +8,7 @@
 //! | [`rink`] | Rink's tensor model language | `.tml` |
 //! | [`preprocessor`] | `$` variables, under all the others | `.pp` |
 //! | crate `onnx` | ONNX models, which are files and not text | `.onnx` |
+//! | crate `tflite` | `TFLite` models, likewise | `.tflite` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
@@ -43,6 +44,8 @@ pub enum Language {
     Preprocessor,
     /// ONNX: a binary file, read by the crate `onnx`.
     Onnx,
+    /// `TFLite`: a binary file, read by the crate `tflite`.
+    Tflite,
 }
 
 impl Language {
@@ -54,6 +57,7 @@ impl Language {
         Language::Rink,
         Language::Preprocessor,
         Language::Onnx,
+        Language::Tflite,
     ];
 
     /// Extension of its files, without the dot.
@@ -65,6 +69,7 @@ impl Language {
             Language::Rink => "tml",
             Language::Preprocessor => "pp",
             Language::Onnx => "onnx",
+            Language::Tflite => "tflite",
         }
     }
 
@@ -75,6 +80,11 @@ impl Language {
             Language::Rink => Some("rink"),
             _ => None,
         }
+    }
+
+    /// Whether its programs are text; models of other tools are files of bytes.
+    pub fn is_text(self) -> bool {
+        !matches!(self, Language::Onnx | Language::Tflite)
     }
 
     /// The language of a file, by the extension (without the dot).
@@ -91,6 +101,7 @@ impl Language {
             Language::Rink => "Rink",
             Language::Preprocessor => "the $ preprocessor",
             Language::Onnx => "ONNX",
+            Language::Tflite => "TFLite",
         }
     }
 }
@@ -189,6 +200,13 @@ pub fn source(
     }
 }
 
+/// The refusal of a model whose language is not text.
+pub fn not_text(language: Language) -> Diagnostic {
+    let (name, extension) = (language.name(), language.extension());
+    let refused = Diagnostic::global(Code::Data, format!("a model of {name} is a file, not a text"));
+    refused.with_help(format!("give its path: tabla-gen check model.{extension}"))
+}
+
 fn read(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
@@ -196,10 +214,7 @@ fn read(language: Language, text: &str, options: &Options) -> Parsed {
         Language::Rink => rink::parse(text, options),
         Language::Preprocessor => preprocessor::preprocess(text, options).map(|_| (Program::default(), Vec::new())),
         Language::Tile => tile::parse(text, options),
-        Language::Onnx => {
-            let refused = Diagnostic::global(Code::Data, "an ONNX model is a file, not a text");
-            Err(vec![refused.with_help("give its path: tabla-gen check model.onnx")])
-        }
+        Language::Onnx | Language::Tflite => Err(vec![not_text(language)]),
     }
 }
 

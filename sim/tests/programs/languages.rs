@@ -111,7 +111,9 @@ impl Call {
                 with(&|a| format!("{a}(i)")),
             ),
             Language::Tile => format!("def f({0}):\n    h = {name}({0})\n    return h\n", names.join(", ")),
-            Language::Rink | Language::Preprocessor | Language::Onnx => unreachable!("these have no functions"),
+            Language::Rink | Language::Preprocessor | Language::Onnx | Language::Tflite => {
+                unreachable!("these have no functions")
+            }
         };
         let inputs = names.iter().zip(arguments).map(|(name, values)| ((*name).to_owned(), json!(values))).collect();
         Call { function, name, language, text, inputs: Value::Object(inputs), expected }

@@ -21,6 +21,18 @@ pub(crate) struct Windows {
     pub(crate) out: Vec<i64>,
 }
 
+/// Whether channels come behind the spatial dimensions, as in `TFLite` and `com.microsoft`.
+pub(crate) fn channels_last(c: &Call<'_, '_>) -> bool {
+    c.int("channels_last", 0) != 0
+}
+
+/// One item of each dimension, of which the channel is the second or, where it comes `last`, the last one.
+pub(crate) fn with_channel<T>(first: T, channel: T, spatial: impl IntoIterator<Item = T>, last: bool) -> Vec<T> {
+    let mut items: Vec<T> = std::iter::once(first).chain(spatial).collect();
+    items.insert(if last { items.len() } else { 1 }, channel);
+    items
+}
+
 /// The windows that the settings of a node mean; `extents` are the spatial ones of its operand.
 pub(crate) fn windows(c: &Call<'_, '_>, extents: &[i64], kernel: Vec<i64>) -> Translated<Windows> {
     let rank = extents.len();
@@ -99,7 +111,10 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
     match c.node.operator {
         "Conv" => {
             let value = l.convolution(c, c.input(0)?, c.input(1)?)?;
-            one(l.with_bias(value, c.optional(2)?)?)
+            match c.optional(2)? {
+                Some(_) if channels_last(c) => c.refuse("channels_last"),
+                bias => one(l.with_bias(value, bias)?),
+            }
         }
         "ConvTranspose" => {
             let value = transposed(l, c)?;
@@ -125,15 +140,18 @@ impl Lowering<'_, '_> {
         if own.len() < 3 || weight.len() != own.len() {
             return misfit(format!("{own:?} and {weight:?} are not values and weights of a convolution"));
         }
-        if groups < 1 || weight[0] % groups != 0 || own[1] != weight[1] * groups {
-            return misfit(format!("{} channels do not fit weights of {weight:?} in {groups} groups", own[1]));
+        let last = channels_last(c);
+        let rank = own.len();
+        let (inputs, extents) = if last { (own[rank - 1], &own[1..rank - 1]) } else { (own[1], &own[2..]) };
+        if groups < 1 || weight[0] % groups != 0 || inputs != weight[1] * groups {
+            return misfit(format!("{inputs} channels do not fit weights of {weight:?} in {groups} groups"));
         }
         if let Some(kernel) = c.ints("kernel_shape")
             && kernel != weight[2..]
         {
             return misfit(format!("its kernel_shape is {kernel:?}, the weights have {:?}", &weight[2..]));
         }
-        let windows = windows(c, &own[2..], weight[2..].to_vec())?;
+        let windows = windows(c, extents, weight[2..].to_vec())?;
         let (channels, depth) = (weight[0] / groups, weight[1]);
         let spatial = windows.out.len();
         // Free: n, g, m, p...; summed: c, k...
@@ -146,11 +164,11 @@ impl Lowering<'_, '_> {
         let group = |count: i64, inner: usize| {
             if groups == 1 { it(inner) } else { scaled(&it(1), count, 0).plus(1, &it(inner)) }
         };
-        let read = Ex::Read(x.id, [it(0), group(depth, first)].into_iter().chain(places.iter().cloned()).collect());
+        let read = Ex::Read(x.id, with_channel(it(0), group(depth, first), places.iter().cloned(), last));
         let factor = Ex::Read(w.id, [group(channels, 2), it(first)].into_iter().chain(of_kernel).collect());
-        let out = [it(0), group(channels, 2)].into_iter().chain(of_windows).collect();
-        let shape: Vec<i64> = [own[0], weight[0]].into_iter().chain(windows.out.iter().copied()).collect();
-        let loops = windows.inside(Loops::over(&free, &over, Aggregate::Add), &places, &own[2..]);
+        let out = with_channel(it(0), group(channels, 2), of_windows, last);
+        let shape = with_channel(own[0], weight[0], windows.out.iter().copied(), last);
+        let loops = windows.inside(Loops::over(&free, &over, Aggregate::Add), &places, extents);
         let begun = self.builder.begin(&shape, x.kind)?;
         self.builder.nest(begun.0, out, &loops, &(read * factor))?;
         Ok(self.builder.finish(begun))

@@ -29,6 +29,7 @@ type File = fn(&mut Lowering<'_, '_>, &Call<'_, '_>) -> Translated<Option<Vec<Sl
 
 /// Files of operators, in the order in which they are asked.
 const FILES: &[File] = &[
+    quantised::tflite::translate,
     elementwise::translate,
     layout::translate,
     matrix::translate,

@@ -1,12 +1,12 @@
 //! Pooling: the largest, mean or norm of windows, or of whole channels.
 
-use super::convolution::windows;
+use super::convolution::{channels_last, windows, with_channel};
 use crate::build::{Loops, Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
 use crate::expression::{Ex, call, call2, fixed, it, num, select};
 use crate::graph::Lowering;
-use compiler::tensor::{Affine, Aggregate, Function};
+use compiler::tensor::{Affine, Aggregate, Function, IterId};
 
 /// Translate an operator of this kind.
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
@@ -17,8 +17,9 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         "LpPool" => one(norm(l, c)?),
         "GlobalMaxPool" | "GlobalAveragePool" | "GlobalLpPool" => {
             let x = c.input(0)?;
-            let axes: Vec<usize> = (2..l.builder.rank(x)).collect();
-            let count: i64 = l.builder.shape(x).iter().skip(2).product();
+            let (rank, last) = (l.builder.rank(x), usize::from(channels_last(c)));
+            let axes: Vec<usize> = (2 - last..rank.saturating_sub(last)).collect();
+            let count: i64 = axes.iter().map(|&n| l.builder.shape(x)[n]).product();
             let power = c.int("p", 2) as f64;
             one(match c.node.operator {
                 "GlobalMaxPool" => l.along_kept(x, &axes, Aggregate::Max, |x| x)?,
@@ -58,31 +59,39 @@ struct Pooling {
     /// Of an element of a window.
     index: Vec<Affine>,
     shape: Vec<i64>,
+    /// The first spatial dimension.
+    spatial: usize,
 }
 
 fn pooling(l: &Lowering<'_, '_>, c: &Call<'_, '_>, x: Val, aggregate: Aggregate) -> Translated<Pooling> {
     let own = l.builder.shape(x);
-    if own.len() < 3 {
+    let rank = own.len();
+    if rank < 3 {
         return misfit(format!("{own:?} has no spatial dimensions"));
     }
     let kernel = c.ints("kernel_shape").unwrap_or_default();
-    let windows = windows(c, &own[2..], kernel)?;
-    let shape: Vec<i64> = own[..2].iter().chain(&windows.out).copied().collect();
-    let (first, spatial) = (shape.len(), windows.out.len());
-    let of_windows: Vec<Affine> = (2..2 + spatial).map(it).collect();
-    let of_kernel: Vec<Affine> = (first..first + spatial).map(it).collect();
+    let last = channels_last(c);
+    let (channel, spatial) = if last { (rank - 1, 1) } else { (1, 2) };
+    let extents = &own[spatial..spatial + rank - 2];
+    let windows = windows(c, extents, kernel)?;
+    let shape = with_channel(own[0], own[channel], windows.out.iter().copied(), last);
+    let of_windows: Vec<Affine> = (spatial..spatial + rank - 2).map(it).collect();
+    let of_kernel: Vec<Affine> = (rank..2 * rank - 2).map(it).collect();
     let places = windows.places(&of_windows, &of_kernel);
-    let loops = windows.inside(Loops::over(&shape, &windows.kernel, aggregate), &places, &own[2..]);
-    let index = [it(0), it(1)].into_iter().chain(places).collect();
-    Ok(Pooling { loops, index, shape })
+    let loops = windows.inside(Loops::over(&shape, &windows.kernel, aggregate), &places, extents);
+    let index = with_channel(it(0), it(channel), places, last);
+    Ok(Pooling { loops, index, shape, spatial })
 }
 
 fn largest(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let x = c.input(0)?;
-    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Max)?;
+    let Pooling { loops, index, shape, .. } = pooling(l, c, x, Aggregate::Max)?;
     let value = l.builder.nested(&shape, x.kind, &loops, &Ex::Read(x.id, index.clone()))?;
     if !c.wants(1) {
         return Ok(vec![Slot::Tensor(value)]);
+    }
+    if channels_last(c) {
+        return c.refuse("channels_last");
     }
     // The place of the first element that is the largest one.
     l.builder.store(x);
@@ -102,7 +111,7 @@ fn largest(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> 
 
 fn mean(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let x = c.input(0)?;
-    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Add)?;
+    let Pooling { loops, index, shape, spatial: first } = pooling(l, c, x, Aggregate::Add)?;
     let sum = l.builder.nested(&shape, x.kind, &loops, &Ex::Read(x.id, index.clone()))?;
     let size: i64 = loops.over.iter().product();
     if loops.guards.is_empty() {
@@ -114,13 +123,13 @@ fn mean(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let spatial = own.len() - 2;
     let asked = c.text("auto_pad", "NOTSET") == "NOTSET";
     let pads = asked.then(|| c.ints("pads").filter(|pads| !pads.is_empty()).unwrap_or_else(|| vec![0; 2 * spatial]));
-    let (free, over) = (shape[2..].to_vec(), loops.over.clone());
+    let (free, over) = (shape[first..first + spatial].to_vec(), loops.over.clone());
     let mut count = Loops::over(&free, &over, Aggregate::Add);
     for n in 0..spatial {
         // The same place, with the iterators of these loops.
-        let moved =
-            index[2 + n].terms.iter().map(|&(id, factor)| (compiler::tensor::IterId(id.0 - 2), factor)).collect();
-        let place = Affine { offset: index[2 + n].offset, terms: moved };
+        let moved = |IterId(id)| IterId(if id < own.len() { id - first } else { id - own.len() + spatial });
+        let terms = index[first + n].terms.iter().map(|&(id, factor)| (moved(id), factor)).collect();
+        let place = Affine { offset: index[first + n].offset, terms };
         let (low, high) = match (&pads, padded) {
             (Some(pads), true) => (pads[n], pads[spatial + n]),
             _ => (0, 0),
@@ -128,19 +137,21 @@ fn mean(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
         let (value, bound) = if padded && pads.is_none() {
             (fixed(0), 1)
         } else {
-            (fixed(low).plus(1, &place), own[2 + n] + low + high)
+            (fixed(low).plus(1, &place), own[first + n] + low + high)
         };
         count = count.within(value, bound);
     }
     let part = l.builder.nested(&free, x.kind, &count, &num(1.0))?;
     let part = l.builder.apply(part, |x| num(1.0) / x)?;
+    // Every channel has the same ones.
+    let part = if channels_last(c) { l.builder.reshape(part, &[&free[..], &[1]].concat())? } else { part };
     l.builder.zip(&[sum, part], x.kind, |x| x[0].clone() * x[1].clone())
 }
 
 fn norm(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let x = c.input(0)?;
     let power = c.int("p", 2) as f64;
-    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Add)?;
+    let Pooling { loops, index, shape, .. } = pooling(l, c, x, Aggregate::Add)?;
     let sum = l.builder.nested(&shape, x.kind, &loops, &raised(Ex::Read(x.id, index), power))?;
     l.builder.apply(sum, |x| root(x, power))
 }

@@ -192,7 +192,15 @@ impl<'de> Deserialize<'de> for Settings {
         let plain = Settings::deserialize(Beside { table: deserializer, group: &mut groups })?;
         let chosen = groups.said.settings().map_err(|wrong| D::Error::custom(wrong.message))?;
         let (optimiser, clip, schedule, rounding) = chosen;
-        Ok(Settings { choices: groups.choices, selection: groups.selection, optimiser, clip, schedule, rounding, ..plain })
+        Ok(Settings {
+            choices: groups.choices,
+            selection: groups.selection,
+            optimiser,
+            clip,
+            schedule,
+            rounding,
+            ..plain
+        })
     }
 }
 

@@ -99,13 +99,7 @@ fn of_two(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, operator: &'static str) ->
 /// Pools, whose channels may come last.
 fn pooled(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, operator: &'static str) -> Translated<Val> {
     let x = real(l, c, 0)?;
-    let rank = l.builder.rank(x);
-    let last = c.int("channels_last", 0) != 0 && rank > 2;
-    let to_front: Vec<usize> = [0, rank.saturating_sub(1)].into_iter().chain(1..rank.saturating_sub(1)).collect();
-    let to_back: Vec<usize> = std::iter::once(0).chain(2..rank).chain([1]).collect();
-    let x = if last { l.builder.transpose(x, &to_front)? } else { x };
     let value = l.plain(c, operator, &[Some(x)])?;
-    let value = if last { l.builder.transpose(value, &to_back)? } else { value };
     whole(l, c, value, 3)
 }
 

@@ -2,6 +2,7 @@
 
 mod brevitas;
 mod linear;
+pub(super) mod tflite;
 
 use crate::build::{Translated, Val, misfit};
 use crate::call::{Call, Slot};
