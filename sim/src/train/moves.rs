@@ -10,6 +10,7 @@
 use crate::train::engine::Model;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How often elements of a weight changed.
@@ -24,6 +25,7 @@ pub struct Moves {
 /// By weight, since the engine was made.
 pub type AllMoves = BTreeMap<String, Moves>;
 
+#[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
 impl Moves {
     /// What has come since an earlier time.
     #[must_use]
@@ -31,14 +33,26 @@ impl Moves {
         Moves { moved: self.moved - earlier.moved, distance: self.distance - earlier.distance }
     }
 
-    /// Look at a weight before and after an update.
-    pub(super) fn update(&mut self, before: impl IntoIterator<Item = f64>, after: impl IntoIterator<Item = f64>) {
-        for (before, after) in before.into_iter().zip(after) {
-            if before.total_cmp(&after).is_ne() && (after - before).is_finite() {
-                self.moved += 1;
-                self.distance += (after - before).abs();
-            }
-        }
+    /// Look at a weight before and after an update; `before` becomes `after`.
+    pub(super) fn update(&mut self, before: &mut [f64], after: &[f64]) {
+        const LANES: usize = 8;
+        let (mut moved, mut distance) = ([0; LANES], [0.0; LANES]);
+        crate::lanes::in_vectors(
+            #[inline(always)]
+            || {
+                for (before, after) in before.chunks_mut(LANES).zip(after.chunks(LANES)) {
+                    for (lane, (before, &after)) in before.iter_mut().zip(after).enumerate() {
+                        let way = (after - *before).abs();
+                        let moves = before.to_bits() != after.to_bits() && way < f64::INFINITY;
+                        moved[lane] += u64::from(moves);
+                        distance[lane] += if moves { way } else { 0.0 };
+                        *before = after;
+                    }
+                }
+            },
+        );
+        self.moved += moved.iter().sum::<u64>();
+        self.distance += distance.iter().sum::<f64>();
     }
 }
 
@@ -141,13 +155,14 @@ impl Watched {
     }
 
     /// An update has made them these.
-    pub(super) fn update(&mut self, model: Model) {
-        for (name, after) in &model {
-            let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
-            let moves = self.all.entry(name.clone()).or_default();
-            moves.update(before.iter().copied(), after.iter().copied());
+    pub(super) fn update<'a>(&mut self, weights: impl IntoIterator<Item = (&'a String, Cow<'a, [f64]>)>) {
+        for (name, after) in weights {
+            let Some(before) = self.before.get_mut(name) else { continue };
+            if !self.all.contains_key(name) {
+                self.all.insert(name.clone(), Moves::default());
+            }
+            self.all.get_mut(name).expect("just inserted").update(before, &after);
         }
-        self.before = model;
     }
 
     pub(super) fn all(&self) -> AllMoves {
@@ -167,7 +182,7 @@ mod tests {
             watched.begin(Model::from([("w".to_owned(), vec![0.0, 0.0])]));
             let mut earlier = Moves::default();
             let mut epoch = |(number, step): (usize, &[f64; 2])| {
-                watched.update(Model::from([("w".to_owned(), step.to_vec())]));
+                watched.update([(&"w".to_owned(), step.as_slice().into())]);
                 let now = watched.all()["w"];
                 let moves = now.since(earlier);
                 earlier = now;

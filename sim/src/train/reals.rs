@@ -7,6 +7,7 @@ use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Program, Role, TensorId};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// A program on real numbers.
@@ -27,10 +28,20 @@ struct Fed {
     watched: Option<Watched>,
 }
 
+/// Weights by name; what has no value counts as 0.
+fn weights<'a>(
+    golden: &'a Golden,
+    weights: &'a [(String, TensorId)],
+) -> impl Iterator<Item = (&'a String, Cow<'a, [f64]>)> {
+    weights.iter().map(|(name, id)| {
+        let partial = || golden.value(*id).map(|value| value.unwrap_or(0.0)).collect();
+        (name, golden.values(*id).map_or_else(|| Cow::Owned(partial()), Cow::Borrowed))
+    })
+}
+
 impl Fed {
     fn model(&self) -> Model {
-        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
-        self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
+        weights(&self.golden, &self.weights).map(|(name, values)| (name.clone(), values.into_owned())).collect()
     }
 
     fn run(
@@ -44,9 +55,8 @@ impl Fed {
                 self.golden.set(id, &given[field]);
             }
             step(&mut self.golden)?;
-            if let Some(mut watched) = self.watched.take() {
-                watched.update(self.model());
-                self.watched = Some(watched);
+            if let Some(watched) = &mut self.watched {
+                watched.update(weights(&self.golden, &self.weights));
             }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.

@@ -111,11 +111,8 @@ impl Engine for Words {
                 self.fixed.set_real(id, &step[field]);
             }
             self.fixed.step();
-            if let Some(mut watched) = self.watched.take() {
-                if self.counts {
-                    watched.update(self.model());
-                }
-                self.watched = Some(watched);
+            if let (Some(watched), true) = (&mut self.watched, self.counts) {
+                watched.update(self.weights.iter().map(|(name, id)| (name, self.fixed.values(*id).into())));
             }
             if let Some(id) = self.prediction {
                 run.predictions.push(self.fixed.values(id));
