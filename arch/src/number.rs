@@ -41,23 +41,40 @@ pub fn saturate(value: i128, width: u32) -> (i64, bool) {
     (clamped as i64, clamped != value)
 }
 
-/// Bits of a sum that [`round_and_saturate`] can take.
+/// Bits of a sum that a [`Rounder`] can take.
 pub const NARROW: u32 = 62;
 
-/// [`round_half_even`], then [`saturate`], of a sum of at most [`NARROW`] bits: the same result, without wide arithmetic.
-pub fn round_and_saturate(value: i64, shift: u32, width: u32) -> (i64, bool) {
-    let rounded = match shift {
-        0 => value,
-        1..=NARROW => {
-            let floor = value >> shift;
-            // Just below a half, and the rest to an even result for exactly a half.
-            (value + ((1i64 << (shift - 1)) - 1) + (floor & 1)) >> shift
-        }
-        _ => 0,
-    };
-    let (low, high) = (-(1i64 << (width - 1)), (1i64 << (width - 1)) - 1);
-    let clamped = rounded.clamp(low, high);
-    (clamped, clamped != rounded)
+/// [`round_half_even`] of sums of at most [`NARROW`] bits: the same result, without wide arithmetic and without a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rounder {
+    shift: u32,
+    below_half: i64,
+    /// 1 if anything is rounded.
+    odd: i64,
+}
+
+impl Rounder {
+    /// Division by `2^shift`.
+    pub fn new(shift: u32) -> Rounder {
+        // Beyond that all sums are nearest to 0 alike.
+        let shift = shift.min(NARROW);
+        Rounder { shift, below_half: ((1 << shift) >> 1) - i64::from(shift > 0), odd: i64::from(shift > 0) }
+    }
+
+    /// The quotient nearest to `value / 2^shift`, ties to even.
+    #[inline]
+    pub fn round(self, value: i64) -> i64 {
+        // Just below a half, and the rest to an even result for exactly a half.
+        (value + self.below_half + ((value >> self.shift) & self.odd)) >> self.shift
+    }
+
+    /// Round, then [`saturate`].
+    #[inline]
+    pub fn round_and_saturate(self, value: i64, width: u32) -> (i64, bool) {
+        let rounded = self.round(value);
+        let clamped = rounded.clamp(-(1 << (width - 1)), (1 << (width - 1)) - 1);
+        (clamped, clamped != rounded)
+    }
 }
 
 /// Keep the low `width` bits, read as two's complement.
@@ -111,7 +128,8 @@ mod tests {
             let half = if shift > 0 && shift < 50 { 1i64 << (shift - 1) } else { 0 };
             for value in [value, near + half, near + half - 1, near + half + 1] {
                 let expected = saturate(round_half_even(i128::from(value), shift), width);
-                assert_eq!(round_and_saturate(value, shift, width), expected, "{value} {shift} {width}");
+                let found = Rounder::new(shift).round_and_saturate(value, width);
+                assert_eq!(found, expected, "{value} {shift} {width}");
             }
         }
     }

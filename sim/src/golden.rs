@@ -14,9 +14,13 @@
 //! samples: the values of all samples are added in their order, and the sum is divided by their number if the reduction is the mean, or if
 //! inputs are combined. What does not depend on the sample counts once per sample. A gradient that is only combined is added up while it is
 //! computed: over the samples, inside of them over its own iterators.
+//!
+//! Sums of products, most of the work of a training, run in vectors of several sums ([`crate::lanes`]); what else there is, and whatever may be
+//! undefined, block by block.
 
 mod arithmetic;
 mod divided;
+mod fast;
 mod plan;
 mod run;
 mod samples;
@@ -101,9 +105,15 @@ impl Store {
                 }
             }
         } else {
-            for (old, &source) in self.values.iter_mut().zip(&source.values) {
-                *old = new(*old, source);
-            }
+            let (values, source) = (&mut self.values, &source.values);
+            crate::lanes::in_vectors(
+                #[inline(always)]
+                || {
+                    for (old, &source) in values.iter_mut().zip(source) {
+                        *old = new(*old, source);
+                    }
+                },
+            );
         }
         // An undefined weight stays undefined unless it is replaced.
         if self.partial {
@@ -246,7 +256,11 @@ impl Golden {
         }
         for descent in 0..self.descents.len() {
             let (Descent { state, gradient, rate, .. }, scale) = self.descents[descent];
-            self.change(state, gradient, |weight, gradient| weight - rate * scale.of(gradient));
+            if scale.is_one() {
+                self.change(state, gradient, |weight, gradient| weight - rate * gradient);
+            } else {
+                self.change(state, gradient, |weight, gradient| weight - rate * scale.of(gradient));
+            }
         }
         Ok(())
     }
@@ -288,12 +302,12 @@ impl Golden {
 
     fn note_range(&mut self, tensor: usize) {
         let store = &self.stores[tensor];
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (&value, &defined) in store.values.iter().zip(&store.defined) {
-            let known = (!store.partial || defined) && value.is_finite();
-            low = if known && value < low { value } else { low };
-            high = if known && value > high { value } else { high };
-        }
+        let (low, high) = if store.partial {
+            let known = store.values.iter().zip(&store.defined).filter(|&(_, &defined)| defined);
+            fast::extremes(&known.map(|(&value, _)| value).collect::<Vec<f64>>())
+        } else {
+            fast::extremes(&store.values)
+        };
         if low <= high {
             self.ranges.include(tensor, low);
             self.ranges.include(tensor, high);

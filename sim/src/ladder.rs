@@ -316,7 +316,7 @@ impl Climb {
             for tensor in &image.tensors {
                 let id = fixed.tensor(&tensor.name).expect("streams carry tensors of the program");
                 let Some(real) = reals.get(&tensor.name) else { continue };
-                let words = fixed.words(id).to_vec();
+                let words = fixed.words(id);
                 for (&word, real) in words.iter().zip(real) {
                     if let Some(real) = real.filter(|&real| !is_beyond(real) && !is_of_words(&tensor.name)) {
                         distance = distance.max((word as f64 - libm::ldexp(real, tensor.fraction)).abs());
@@ -446,7 +446,7 @@ fn snapshot(
 
 /// The words of every stream tensor.
 fn words_of(fixed: &Fixed, image: &Image) -> Words {
-    let words = |name: &str| fixed.tensor(name).map(|tensor| fixed.words(tensor).to_vec()).unwrap_or_default();
+    let words = |name: &str| fixed.tensor(name).map(|tensor| fixed.words(tensor)).unwrap_or_default();
     image.tensors.iter().map(|tensor| words(&tensor.name)).collect()
 }
 

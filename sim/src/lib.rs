@@ -33,6 +33,7 @@ pub mod fixed;
 pub mod golden;
 pub mod grid;
 pub mod ladder;
+mod lanes;
 pub mod link;
 pub mod pace;
 pub mod plain;

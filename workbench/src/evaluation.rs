@@ -174,10 +174,10 @@ impl Below {
         fixed.step();
         if rung == Rung::Fixed {
             let clipped = fixed.clipped();
-            return Ok(Below { accuracy, clipped, rows, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
+            return Ok(Below { accuracy, clipped, rows, ..Below::of(&words, |id| fixed.words(id)) });
         }
         let image = images::of_function(project, &words)?.image;
-        let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
+        let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)))).collect();
         let array = on_grid(Array::new(&image.machine), &image, &words, &before)?;
         let mut rungs: Vec<(&str, Sent)> = vec![("fixed", all), ("array", array)];
         if rung == Rung::Rtl {
@@ -216,7 +216,7 @@ type Sent = BTreeMap<usize, Vec<i64>>;
 /// One step on a grid: the words it sent.
 fn on_grid<G: Grid>(grid: G, image: &Image, program: &fixed::Program, before: &Fixed) -> Result<Sent, Failure> {
     let id = |name: &str| before.tensor(name).expect("the image calls its tensors as the program does");
-    let words: Words = image.tensors.iter().map(|tensor| before.words(id(&tensor.name)).to_vec()).collect();
+    let words: Words = image.tensors.iter().map(|tensor| before.words(id(&tensor.name))).collect();
     let emit_model = image.entries.emit_model.is_some();
     let mut driver = Driver::new(grid, image.clone(), Stalls::none());
     let run = Run { load_model: Some(&words), steps: std::slice::from_ref(&words), emit_model };

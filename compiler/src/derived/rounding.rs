@@ -61,7 +61,8 @@ pub fn dither(weight: &str) -> String {
 
 /// Whether a state belongs to the rounding: on real numbers it means nothing.
 pub fn is_of_words(name: &str) -> bool {
-    name == GENERATOR || name.ends_with(".low") || name.ends_with(".dither")
+    let part = name.rsplit_once('.').map(|(_, part)| part);
+    name == GENERATOR || matches!(part, Some("low" | "dither"))
 }
 
 /// The program with the states that the rounding of these weights needs.

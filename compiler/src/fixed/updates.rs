@@ -193,7 +193,9 @@ impl Rounded<'_> {
         let kept = std::slice::from_ref(&element);
         made.push(operation((count - 1, 1), next, kept, Sum::of(Some(later), None).kind()));
         made.push(operation((count, 1), state, kept, Sum::of(Some(at(next)), None).kind()));
-        made.iter_mut().for_each(|operation| self.bound(operation));
+        for operation in &mut made {
+            self.bound(operation);
+        }
         self.program.operations.extend(made);
     }
 

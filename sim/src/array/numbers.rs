@@ -7,7 +7,7 @@ use arch::division::{divide, operands};
 use arch::function::evaluate;
 use arch::isa::{Combine, Finish, RootFunction, RootInstruction};
 use arch::machine::Machine;
-use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
+use arch::number::{NARROW, Rounder, round_half_even, saturate, wrap};
 use std::marker::PhantomData;
 
 /// An integer that holds an accumulator, modulo a power of two at least as large.
@@ -58,7 +58,7 @@ macro_rules! sum {
 sum!(i64, |sum, accumulator, shift, word| {
     if accumulator <= NARROW {
         let unused = 64 - accumulator;
-        round_and_saturate((sum << unused) >> unused, shift, word)
+        Rounder::new(shift).round_and_saturate((sum << unused) >> unused, word)
     } else {
         rounded_wide(wrap(sum.into(), accumulator), shift, word)
     }

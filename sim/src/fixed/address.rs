@@ -8,7 +8,7 @@ use compiler::tensor::Affine;
 /// `base + sum(stride * iterations of each iterator)`, row-major.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    base: i64,
+    pub(super) base: i64,
     pub(super) strides: Vec<i64>,
 }
 

@@ -85,7 +85,7 @@ impl Divided {
         for (operation, ((part, sums), clipped)) in operations.iter().zip(parts) {
             match part {
                 Part::Sample => *clipped += operation.run(program, memory),
-                Part::Sum => operation.add_to(program, memory, sums),
+                Part::Sum => operation.add_to(memory, sums),
                 Part::Before | Part::After => {}
             }
         }
@@ -119,7 +119,7 @@ impl Divided {
                 Part::Sum => {
                     let (sums, behind) = rest.split_at(own.len());
                     rest = behind;
-                    operation.conclude(program, memory, sums)
+                    operation.conclude(memory, sums)
                 }
                 Part::After => operation.run(program, memory),
                 Part::Before | Part::Sample => continue,

@@ -3,11 +3,14 @@
 //!     words of inputs ──▶ operation by operation, element by element ──▶ words of results, saturations counted
 //!
 //! It knows nothing of a grid: what it computes is what every grid has to compute. Memory starts at 0 and keeps its words from
-//! step to step. Sums are exact modulo `2^accumulator`; accumulators up to 64 bits are computed in machine words.
+//! step to step. Sums are exact modulo `2^accumulator`, in the narrowest lanes that hold them. `slow` is the same word by word, for comparison.
 
 pub(crate) mod address;
 pub mod divided;
+mod finish;
 mod run;
+#[cfg(test)]
+mod slow;
 
 use crate::clipped::{Clipped, Count};
 use arch::number::{quantise, to_f64, word_max, word_min};
@@ -19,7 +22,8 @@ use run::Compiled;
 #[derive(Debug, Clone)]
 pub struct Fixed {
     program: Program,
-    memory: Vec<Vec<i64>>,
+    /// Words have at most 32 bits.
+    memory: Vec<Vec<i32>>,
     operations: Vec<Compiled>,
     /// Steps that have been run and counted.
     steps: u64,
@@ -37,7 +41,7 @@ impl Fixed {
             .tensors
             .iter()
             .map(|tensor| match &tensor.role {
-                Role::Parameter(words) => words.to_vec(),
+                Role::Parameter(words) => words.iter().map(|&word| word as i32).collect(),
                 _ => vec![0; tensor.shape.iter().map(|&n| n as usize).product()],
             })
             .collect();
@@ -68,7 +72,7 @@ impl Fixed {
     /// When the number of words is not the tensor's number of elements.
     pub fn set(&mut self, tensor: TensorId, words: &[i64]) {
         assert_eq!(words.len(), self.memory[tensor.0].len(), "words of {}", self.program.tensors[tensor.0].name);
-        self.memory[tensor.0].copy_from_slice(words);
+        self.memory[tensor.0].iter_mut().zip(words).for_each(|(to, &word)| *to = word as i32);
     }
 
     /// Replace the elements of a tensor by the words nearest to `values`.
@@ -90,7 +94,7 @@ impl Fixed {
         let mut clipped = 0;
         for (element, (word, &value)) in memory.iter_mut().zip(values).enumerate() {
             let (nearest, saturated) = quantise(value, of.fraction_of(element), self.program.word);
-            *word = nearest;
+            *word = nearest as i32;
             clipped += u64::from(saturated);
         }
         clipped
@@ -108,14 +112,19 @@ impl Fixed {
     }
 
     /// The words of a tensor, row-major.
-    pub fn words(&self, tensor: TensorId) -> &[i64] {
-        &self.memory[tensor.0]
+    pub fn words(&self, tensor: TensorId) -> Vec<i64> {
+        self.memory[tensor.0].iter().map(|&word| i64::from(word)).collect()
     }
 
     /// The values of a tensor's words, row-major.
     pub fn values(&self, tensor: TensorId) -> Vec<f64> {
         let of = &self.program.tensors[tensor.0];
-        self.memory[tensor.0].iter().enumerate().map(|(n, &word)| to_f64(word, of.fraction_of(n))).collect()
+        let words = self.memory[tensor.0].iter();
+        if of.columns.is_some() {
+            return words.enumerate().map(|(n, &word)| to_f64(word.into(), of.fraction_of(n))).collect();
+        }
+        let last_place = to_f64(1, of.fraction);
+        words.map(|&word| f64::from(word) * last_place).collect()
     }
 
     /// How often each operation has computed what did not fit.

@@ -1,393 +1,270 @@
-//! Operations with their addresses worked out.
+//! Operations as loop nests: addresses worked out, lanes chosen, rounding prepared.
 
-use super::address::{Address, advance};
+#![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+
+use super::address::Address;
+use super::finish::{Finish, WordSum};
+use crate::lanes::loops::{A, B, Loops, NUMBER, OUT, Places, START};
+use crate::lanes::{self, Products, Values, begin};
 use arch::division::{Rounding, divide};
-use arch::function::FunctionTable;
-use arch::isa::{Combine, Finish};
-use arch::number::{round_half_even, saturate, wrap};
+use arch::number::{NARROW, round_half_even, saturate};
 use compiler::fixed::{Kind, Operand, Operation, Program, SumBound};
 
-/// An operation whose operands are linear addresses: `base + sum(stride * iterations of each iterator)`.
+/// An operation that is ready to run.
 #[derive(Debug, Clone)]
 pub(super) struct Compiled {
-    extents: Vec<usize>,
-    free: usize,
+    loops: Loops,
+    /// Whether there is nothing to do.
+    empty: bool,
     out: usize,
-    destination: Address,
+    /// Start, first and second operand.
+    sources: [Source; 3],
     action: Action,
 }
 
 #[derive(Debug, Clone)]
 enum Source {
-    Memory { tensor: usize, address: Address },
-    Constant(i64),
+    /// The tensor that is written.
+    Own,
+    Tensor(usize),
+    Constant([i32; 1]),
 }
 
 #[derive(Debug, Clone)]
 enum Action {
-    MultiplyAdd {
-        start: Option<Source>,
-        align: u32,
-        product: Option<Factors>,
-        combine: Combine,
-        shift: u32,
-        finish: Finish,
-        /// Whether words make sums that the accumulator does not hold; then they are computed as they are.
-        may_wrap: bool,
-    },
-    Product {
-        factor: Source,
-        shift: u32,
-        one: i64,
-    },
-    Divide {
-        dividend: Source,
-        divisor: Source,
-        places: u32,
-        rounding: Rounding,
-    },
-    Function {
-        table: usize,
-        input: Source,
-    },
+    Sums(Sums),
+    Product { shift: u32, one: i64 },
+    Divide { places: u32, rounding: Rounding },
+    Function { table: usize },
 }
 
-/// The factors of each product, or what is squared: their difference.
 #[derive(Debug, Clone)]
-struct Factors {
-    a: Source,
-    b: Source,
-    square: bool,
-}
-
-impl Factors {
-    /// Modulo 2^64.
-    fn narrow(&self, a: i64, b: i64) -> i64 {
-        if self.square { (a - b).wrapping_mul(a - b) } else { a.wrapping_mul(b) }
-    }
-
-    /// Words have at most 32 bits.
-    fn exact(&self, a: i64, b: i64) -> i128 {
-        if self.square { i128::from(a - b) * i128::from(a - b) } else { i128::from(a * b) }
-    }
+struct Sums {
+    /// Whether 64 bits hold them.
+    narrow: bool,
+    /// Left shift of the start, if there is one.
+    start: Option<u32>,
+    products: Option<Products>,
+    finish: Finish,
 }
 
 impl Compiled {
     pub(super) fn new(program: &Program, operation: &Operation) -> Compiled {
-        let source = |operand: &Operand| match operand {
-            Operand::Constant { word, .. } => Source::Constant(*word),
-            Operand::Read { tensor, index } => Source::Memory {
-                tensor: tensor.0,
-                address: Address::of(operation, index, &program.tensors[tensor.0].shape),
-            },
-        };
-        let action = match &operation.kind {
-            Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, bound, .. } => {
-                Action::MultiplyAdd {
-                    start: start.as_ref().map(source),
-                    align: *align,
-                    product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
-                    combine: *combine,
-                    shift: *shift,
-                    finish: finish.alu(),
-                    may_wrap: *bound == SumBound::Ranges && !combine.compares(),
-                }
+        let (start, a, b, ordered) = match &operation.kind {
+            Kind::MultiplyAdd { start, product, .. } => {
+                (start.as_ref(), product.as_ref().map(|(a, _)| a), product.as_ref().map(|(_, b)| b), false)
             }
-            Kind::Product { factor, shift, one } => {
-                Action::Product { factor: source(factor), shift: *shift, one: *one }
-            }
-            Kind::Divide { dividend, divisor, places, rounding } => Action::Divide {
-                dividend: source(dividend),
-                divisor: source(divisor),
-                places: *places,
-                rounding: *rounding,
-            },
-            Kind::Function { table, input } => Action::Function { table: *table, input: source(input) },
+            Kind::Product { factor, .. } => (None, Some(factor), None, true),
+            Kind::Divide { dividend, divisor, .. } => (None, Some(dividend), Some(divisor), false),
+            Kind::Function { input, .. } => (None, Some(input), None, false),
         };
+        let shape = |tensor: usize| &program.tensors[tensor].shape;
+        let source = |operand: Option<&Operand>| match operand {
+            Some(Operand::Read { tensor, index }) => {
+                let source = if *tensor == operation.out { Source::Own } else { Source::Tensor(tensor.0) };
+                (source, Some(Address::of(operation, index, shape(tensor.0))))
+            }
+            Some(Operand::Constant { word, .. }) => (Source::Constant([*word as i32]), None),
+            None => (Source::Constant([0]), None),
+        };
+        let [start, a, b] = [start, a, b].map(source);
+        let out = Some(Address::of(operation, &operation.out_index, shape(operation.out.0)));
+        let extents: Vec<usize> = operation.iterators.iter().map(|i| i.extent() as usize).collect();
+        let accesses = [&out, &start.1, &a.1, &b.1].map(|address| {
+            let Address { base, strides } = address.as_ref()?;
+            Some((*base, strides.as_slice()))
+        });
         Compiled {
-            extents: operation.iterators.iter().map(|i| i.extent() as usize).collect(),
-            free: operation.free,
+            loops: Loops::new(&extents, operation.free, accesses, ordered),
+            empty: extents.contains(&0),
             out: operation.out.0,
-            destination: Address::of(operation, &operation.out_index, &program.tensors[operation.out.0].shape),
-            action,
+            sources: [start.0, a.0, b.0],
+            action: Action::new(program, operation),
         }
     }
 
     /// Compute every element; returns how many results saturated.
-    pub(super) fn run(&self, program: &Program, memory: &mut [Vec<i64>]) -> u64 {
-        if self.extents.contains(&0) {
+    pub(super) fn run(&self, program: &Program, memory: &mut [Vec<i32>]) -> u64 {
+        if self.empty {
             return 0;
         }
-        let word = program.word;
-        let mut saturations = 0;
-        let mut point = vec![0usize; self.extents.len()];
-        loop {
-            let (result, saturated) = match &self.action {
-                Action::MultiplyAdd { start, align, product, combine, shift, finish, may_wrap } => {
-                    let start = start.as_ref().map(|s| s.at(memory, &point));
-                    let sum = if combine.compares() {
-                        let extreme =
-                            product.as_ref().map(|factors| self.extreme(factors, *combine, memory, &mut point));
-                        let start = start.map(|start| i128::from(start) << align);
-                        let all = start.into_iter().chain(extreme);
-                        all.reduce(|one, other| combine.join(one, other)).expect("something is compared")
-                    } else if *may_wrap {
-                        self.whole(
-                            start.map(|start| i128::from(start) << align),
-                            product.as_ref(),
-                            *combine,
-                            memory,
-                            &mut point,
-                        )
-                    } else {
-                        self.total(program, (start, align), product.as_ref(), *combine, memory, &mut point)
-                    };
-                    let (result, saturated) = finished(sum, program, *shift, *finish);
-                    // What wraps is not the sum: it counts as clipped, whatever is left of it.
-                    (result, saturated || *may_wrap && wrap(sum, program.accumulator) != sum)
-                }
-                Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
-                Action::Divide { dividend, divisor, places, rounding } => {
-                    divide(dividend.at(memory, &point), divisor.at(memory, &point), *places, *rounding, word)
-                }
-                Action::Function { table, input } => {
-                    let table: &FunctionTable = &program.tables[*table];
-                    table.evaluate(input.at(memory, &point))
-                }
-            };
-            let element = self.destination.at(&point);
-            memory[self.out][element] = result;
-            saturations += u64::from(saturated);
-            if !advance(&mut point[..self.free], &self.extents[..self.free]) {
-                return saturations;
+        let mut out = std::mem::take(&mut memory[self.out]);
+        let reads = self.reads(memory);
+        let clipped = match &self.action {
+            Action::Sums(sums) => {
+                let mut rounded = Rounded { reads, sums, out: &mut out, clipped: 0 };
+                sums.run(&self.loops, &mut rounded);
+                rounded.clipped
             }
-        }
+            action => self.one_by_one(action, program, reads, &mut out),
+        };
+        memory[self.out] = out;
+        clipped
+    }
+
+    /// The words of each source, but for those of the tensor that is written.
+    fn reads<'m>(&'m self, memory: &'m [Vec<i32>]) -> [Option<&'m [i32]>; 3] {
+        self.sources.each_ref().map(|source| match source {
+            Source::Own => None,
+            Source::Tensor(tensor) => Some(memory[*tensor].as_slice()),
+            Source::Constant(word) => Some(word.as_slice()),
+        })
+    }
+
+    /// What is no sum.
+    fn one_by_one(&self, action: &Action, program: &Program, reads: [Option<&[i32]>; 3], out: &mut [i32]) -> u64 {
+        let mut saturations = 0;
+        self.loops.each_point(|places| {
+            let word = |access: usize, places: Places| {
+                i64::from(reads[access - START].unwrap_or(out)[places[access] as usize])
+            };
+            let (result, saturated) = match action {
+                Action::Product { shift, one } => {
+                    let mut all = (*one, false);
+                    self.loops.each_reduced(places, |places| {
+                        let next = i128::from(all.0) * i128::from(word(A, places));
+                        let (rounded, clipped) = saturate(round_half_even(next, *shift), program.word);
+                        all = (rounded, all.1 || clipped);
+                    });
+                    all
+                }
+                Action::Divide { places: by, rounding } => {
+                    divide(word(A, places), word(B, places), *by, *rounding, program.word)
+                }
+                Action::Function { table } => program.tables[*table].evaluate(word(A, places)),
+                Action::Sums(_) => unreachable!("sums are computed side by side"),
+            };
+            out[places[OUT] as usize] = result as i32;
+            saturations += u64::from(saturated);
+        });
+        saturations
     }
 
     /// Free points: the sums that it makes.
     pub(super) fn points(&self) -> usize {
-        if self.extents.contains(&0) { 0 } else { self.extents[..self.free].iter().product() }
+        let free = self.loops.free.iter().map(|l| l.extent).product::<usize>();
+        if self.empty { 0 } else { free * self.loops.vector.extent }
+    }
+
+    fn sums(&self) -> &Sums {
+        let Action::Sums(sums) = &self.action else { panic!("only sums are divided") };
+        sums
     }
 
     /// Add to each sum what the products of this sample are, without start and rounding.
-    pub(super) fn add_to(&self, program: &Program, memory: &[Vec<i64>], sums: &mut [i128]) {
-        let Action::MultiplyAdd { product, combine, .. } = &self.action else { panic!("only sums are divided") };
-        let mut point = vec![0usize; self.extents.len()];
-        let (free, reduced) = self.extents.split_at(self.free);
-        if let (Some(factors), Some((&count, outer))) = (product, free.split_last())
-            && reduced.iter().all(|&extent| extent == 1)
-            && count > 0
-        {
-            // Of one product each, many sums are made in one go.
-            let sign = if *combine == Combine::Subtract { -1 } else { 1 };
-            let inner = outer.len();
-            for row in sums.chunks_mut(count) {
-                let a = Run::new(&factors.a, memory, &point, inner);
-                let b = Run::new(&factors.b, memory, &point, inner);
-                for (k, sum) in row.iter_mut().enumerate() {
-                    *sum = sum.wrapping_add(sign * factors.exact(a.get(k), b.get(k)));
-                }
-                advance(&mut point[..inner], outer);
-            }
+    pub(super) fn add_to(&self, memory: &[Vec<i32>], sums: &mut [i128]) {
+        if self.empty {
             return;
         }
-        for sum in sums {
-            *sum = sum.wrapping_add(self.total(program, (None, &0), product.as_ref(), *combine, memory, &mut point));
-            advance(&mut point[..self.free], free);
-        }
+        let [_, a, b] = self.reads(memory).map(|words| words.unwrap_or(&memory[self.out]));
+        self.sums().run(&self.loops, &mut Unrounded { factors: (a, b), sums });
     }
 
     /// Results of sums that were made elsewhere; returns how many saturated.
-    pub(super) fn conclude(&self, program: &Program, memory: &mut [Vec<i64>], sums: &[i128]) -> u64 {
-        let Action::MultiplyAdd { start, align, shift, finish, .. } = &self.action else {
-            panic!("only sums are divided")
-        };
-        let mut point = vec![0usize; self.extents.len()];
-        let mut saturations = 0;
-        for &sum in sums {
-            let start = start.as_ref().map_or(0, |start| i128::from(start.at(memory, &point)) << align);
-            let (result, saturated) = finished(start.wrapping_add(sum), program, *shift, *finish);
-            memory[self.out][self.destination.at(&point)] = result;
-            saturations += u64::from(saturated);
-            advance(&mut point[..self.free], &self.extents[..self.free]);
+    pub(super) fn conclude(&self, memory: &mut [Vec<i32>], sums: &[i128]) -> u64 {
+        if self.empty {
+            return 0;
         }
+        let Sums { start, finish, .. } = self.sums();
+        let mut out = std::mem::take(&mut memory[self.out]);
+        let [given, ..] = self.reads(memory);
+        let mut saturations = 0;
+        self.loops.each_point(|places| {
+            let given = |align| i128::from(given.unwrap_or(&out)[places[START] as usize]) << align;
+            let sum = sums[places[NUMBER] as usize].wrapping_add(start.map_or(0, given));
+            let (word, saturated) = finish.whole(sum);
+            out[places[OUT] as usize] = word;
+            saturations += u64::from(saturated);
+        });
+        memory[self.out] = out;
         saturations
     }
+}
 
-    /// Start and products at a point; exact modulo `2^accumulator`.
-    fn total(
-        &self,
-        program: &Program,
-        (start, align): (Option<i64>, &u32),
-        product: Option<&Factors>,
-        combine: Combine,
-        memory: &[Vec<i64>],
-        point: &mut [usize],
-    ) -> i128 {
-        if program.accumulator <= 64 {
-            let sum = self.sum64(product, memory, point);
-            let sum = if combine == Combine::Subtract { sum.wrapping_neg() } else { sum };
-            i128::from(start.unwrap_or(0).wrapping_shl(*align).wrapping_add(sum))
+impl Action {
+    fn new(program: &Program, operation: &Operation) -> Action {
+        match operation.kind {
+            Kind::MultiplyAdd { ref start, align, ref product, square, combine, shift, finish, bound, .. } => {
+                let (bits, compares) = (operation.sum_bits(program.word), combine.compares());
+                let counts_wrapped = bound == SumBound::Ranges && !compares;
+                Action::Sums(Sums {
+                    narrow: bits <= NARROW,
+                    start: start.is_some().then_some(align),
+                    products: product.is_some().then_some(Products { square, combine }),
+                    finish: Finish::new((program.word, program.accumulator), bits, shift, finish.alu(), counts_wrapped),
+                })
+            }
+            Kind::Product { shift, one, .. } => Action::Product { shift, one },
+            Kind::Divide { places, rounding, .. } => Action::Divide { places, rounding },
+            Kind::Function { table, .. } => Action::Function { table },
+        }
+    }
+}
+
+/// Words with their sums of this kind, rounded.
+struct Rounded<'a> {
+    reads: [Option<&'a [i32]>; 3],
+    sums: &'a Sums,
+    out: &'a mut [i32],
+    clipped: u64,
+}
+
+impl<S: WordSum> Values<S> for Rounded<'_> {
+    #[inline(always)]
+    fn factors(&self) -> (&[i32], &[i32]) {
+        let [_, a, b] = self.reads.map(|words| words.unwrap_or(self.out));
+        (a, b)
+    }
+
+    #[inline(always)]
+    fn start(&self, places: &Places, vector: &Places, sums: &mut [S]) {
+        match self.sums.start {
+            Some(align) => {
+                let words = self.reads[0].unwrap_or(self.out);
+                begin(sums, words, places[START], vector[START], |word| S::start(word, align));
+            }
+            None => sums.fill(self.sums.products.map_or(S::ZERO, Products::nothing)),
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, places: &Places, vector: &Places, sums: &mut [S]) {
+        self.clipped += S::finish(sums, &self.sums.finish, (self.out, places[OUT], vector[OUT]));
+    }
+}
+
+/// The same without start and rounding, added to the sums of other samples.
+struct Unrounded<'a> {
+    factors: (&'a [i32], &'a [i32]),
+    sums: &'a mut [i128],
+}
+
+impl<S: WordSum> Values<S> for Unrounded<'_> {
+    #[inline(always)]
+    fn factors(&self) -> (&[i32], &[i32]) {
+        self.factors
+    }
+
+    #[inline(always)]
+    fn start(&self, _: &Places, _: &Places, sums: &mut [S]) {
+        sums.fill(S::ZERO);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, places: &Places, vector: &Places, sums: &mut [S]) {
+        for (t, sum) in sums.iter().enumerate() {
+            let total = &mut self.sums[(places[NUMBER] + vector[NUMBER] * t as i64) as usize];
+            *total = total.wrapping_add(sum.whole());
+        }
+    }
+}
+
+impl Sums {
+    fn run(&self, loops: &Loops, values: &mut (impl Values<i64> + Values<i128>)) {
+        if self.narrow {
+            lanes::run::<i64>(loops, self.products, values);
         } else {
-            self.whole(start.map(|start| i128::from(start) << align), product, combine, memory, point)
-        }
-    }
-
-    /// Start and products at a point.
-    fn whole(
-        &self,
-        start: Option<i128>,
-        product: Option<&Factors>,
-        combine: Combine,
-        memory: &[Vec<i64>],
-        point: &mut [usize],
-    ) -> i128 {
-        let sum = self.sum128(product, memory, point);
-        let sum = if combine == Combine::Subtract { sum.wrapping_neg() } else { sum };
-        start.unwrap_or(0).wrapping_add(sum)
-    }
-
-    /// Call `visit` with base addresses and strides of the two factors for each run of the innermost reduction loop.
-    fn runs(
-        &self,
-        Factors { a, b, .. }: &Factors,
-        memory: &[Vec<i64>],
-        point: &mut [usize],
-        mut visit: impl FnMut(Run<'_>, Run<'_>, usize),
-    ) {
-        let innermost = self.extents.len() - 1;
-        let outer = self.free..innermost;
-        loop {
-            point[innermost] = 0;
-            visit(
-                Run::new(a, memory, point, innermost),
-                Run::new(b, memory, point, innermost),
-                self.extents[innermost],
-            );
-            if !advance(&mut point[outer.clone()], &self.extents[outer.clone()]) {
-                return;
-            }
-        }
-    }
-
-    fn sum64(&self, product: Option<&Factors>, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
-        let Some(factors) = product else { return 0 };
-        if self.free == self.extents.len() {
-            return factors.narrow(factors.a.at(memory, point), factors.b.at(memory, point));
-        }
-        let mut sum = 0i64;
-        self.runs(factors, memory, point, |a, b, count| {
-            if let (Some(a), Some(b)) = (a.contiguous(count), b.contiguous(count)) {
-                for (&a, &b) in a.iter().zip(b) {
-                    sum = sum.wrapping_add(factors.narrow(a, b));
-                }
-            } else {
-                for k in 0..count {
-                    sum = sum.wrapping_add(factors.narrow(a.get(k), b.get(k)));
-                }
-            }
-        });
-        sum
-    }
-
-    fn sum128(&self, product: Option<&Factors>, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
-        let Some(factors) = product else { return 0 };
-        if self.free == self.extents.len() {
-            return factors.exact(factors.a.at(memory, point), factors.b.at(memory, point));
-        }
-        let mut sum = 0i128;
-        self.runs(factors, memory, point, |a, b, count| {
-            for k in 0..count {
-                sum = sum.wrapping_add(factors.exact(a.get(k), b.get(k)));
-            }
-        });
-        sum
-    }
-
-    /// The largest or smallest product.
-    fn extreme(&self, factors: &Factors, combine: Combine, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
-        if self.free == self.extents.len() {
-            return factors.exact(factors.a.at(memory, point), factors.b.at(memory, point));
-        }
-        let mut found: Option<i128> = None;
-        self.runs(factors, memory, point, |a, b, count| {
-            let products = (0..count).map(|k| factors.exact(a.get(k), b.get(k)));
-            let best = if combine == Combine::Maximum { products.max() } else { products.min() };
-            let both = found.into_iter().chain(best);
-            found = if combine == Combine::Maximum { both.max() } else { both.min() };
-        });
-        found.expect("there is at least one point")
-    }
-
-    fn product(
-        &self,
-        factor: &Source,
-        shift: u32,
-        one: i64,
-        word: u32,
-        memory: &[Vec<i64>],
-        point: &mut [usize],
-    ) -> (i64, bool) {
-        let (mut value, mut saturated) = (one, false);
-        let inner = self.free..self.extents.len();
-        loop {
-            let next = i128::from(value) * i128::from(factor.at(memory, point));
-            let (rounded, clipped) = saturate(round_half_even(next, shift), word);
-            value = rounded;
-            saturated |= clipped;
-            if !advance(&mut point[inner.clone()], &self.extents[inner.clone()]) {
-                return (value, saturated);
-            }
-        }
-    }
-}
-
-/// What an accumulator becomes, and whether it saturated.
-fn finished(sum: i128, program: &Program, shift: u32, finish: Finish) -> (i64, bool) {
-    let sum = wrap(sum, program.accumulator);
-    match finish {
-        Finish::Round => saturate(round_half_even(sum, shift), program.word),
-        Finish::Negative => (i64::from(sum < 0), false),
-    }
-}
-
-impl Source {
-    fn at(&self, memory: &[Vec<i64>], point: &[usize]) -> i64 {
-        match self {
-            Source::Constant(word) => *word,
-            Source::Memory { tensor, address } => memory[*tensor][address.at(point)],
-        }
-    }
-}
-
-/// One operand along the innermost loop.
-#[derive(Clone, Copy)]
-enum Run<'a> {
-    Words { words: &'a [i64], first: usize, stride: i64 },
-    Constant(i64),
-}
-
-impl<'a> Run<'a> {
-    fn new(source: &Source, memory: &'a [Vec<i64>], point: &[usize], innermost: usize) -> Run<'a> {
-        match source {
-            Source::Constant(word) => Run::Constant(*word),
-            Source::Memory { tensor, address } => {
-                Run::Words { words: &memory[*tensor], first: address.at(point), stride: address.strides[innermost] }
-            }
-        }
-    }
-
-    fn get(self, k: usize) -> i64 {
-        match self {
-            Run::Constant(word) => word,
-            Run::Words { words, first, stride } => words[(first as i64 + stride * k as i64) as usize],
-        }
-    }
-
-    fn contiguous(self, count: usize) -> Option<&'a [i64]> {
-        match self {
-            Run::Words { words, first, stride: 1 } => Some(&words[first..first + count]),
-            _ => None,
+            lanes::run::<i128>(loops, self.products, values);
         }
     }
 }

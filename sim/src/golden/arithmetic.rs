@@ -3,6 +3,7 @@
 //! Comparisons give 1 or 0; transcendentals come from `libm`, so that they are the same on every platform.
 
 use super::Fault;
+use crate::lanes::{least, most};
 use compiler::tensor::{Aggregate, Binary, Element, Function, Unary};
 
 /// An operation on up to three blocks.
@@ -146,16 +147,6 @@ fn divided_down(a: f64, b: f64) -> (f64, f64) {
 
 fn truth(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
-}
-
-/// The smaller; no number if one of them is none.
-pub(super) fn least(a: f64, b: f64) -> f64 {
-    if a < b || a.is_nan() { a } else { b }
-}
-
-/// The larger; no number if one of them is none.
-pub(super) fn most(a: f64, b: f64) -> f64 {
-    if a > b || a.is_nan() { a } else { b }
 }
 
 /// Smallest and largest integer of a type.

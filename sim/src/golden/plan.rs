@@ -15,6 +15,7 @@
 
 use super::Fault;
 use super::arithmetic::{self, Operation};
+use super::fast::Fast;
 use super::samples::{Held, Samples, Scale, reads};
 use super::written::Written;
 use arch::{Diagnostic, Span};
@@ -63,6 +64,8 @@ pub(super) struct Plan {
     pub(super) warning: Warning,
     /// Where its elements are, row by row, once ranks have shared it.
     pub(super) places: Option<Vec<usize>>,
+    /// The same in vectors, where all values are defined and nothing else speaks against it.
+    pub(super) fast: Option<Fast>,
 }
 
 /// A linear form: its value where all iterators have their first value, and its change per iterator.
@@ -190,7 +193,7 @@ impl Plan {
                 *direct &= forms[*form].strides.last() == Some(&1);
             }
         }
-        Plan {
+        let mut plan = Plan {
             extents,
             free,
             reduces,
@@ -214,7 +217,10 @@ impl Plan {
             span: nest.origin.span(),
             warning: Warning::None,
             places: None,
-        }
+            fast: None,
+        };
+        plan.fast = Fast::new(&plan);
+        plan
     }
 
     /// What a fault says.

@@ -7,6 +7,7 @@ use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Program, Role, TensorId};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// A program on real numbers.
@@ -27,10 +28,20 @@ struct Fed {
     watched: Option<Watched>,
 }
 
+/// Weights by name; what has no value counts as 0.
+fn weights<'a>(
+    golden: &'a Golden,
+    weights: &'a [(String, TensorId)],
+) -> impl Iterator<Item = (&'a String, Cow<'a, [f64]>)> {
+    weights.iter().map(|(name, id)| {
+        let partial = || golden.value(*id).map(|value| value.unwrap_or(0.0)).collect();
+        (name, golden.values(*id).map_or_else(|| Cow::Owned(partial()), Cow::Borrowed))
+    })
+}
+
 impl Fed {
     fn model(&self) -> Model {
-        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
-        self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
+        weights(&self.golden, &self.weights).map(|(name, values)| (name.clone(), values.into_owned())).collect()
     }
 
     fn run(

@@ -275,7 +275,7 @@ proptest! {
         for id in (0..plain.program().tensors.len()).map(TensorId) {
             let name = &plain.program().tensors[id.0].name;
             let (words, padded) = (plain.words(id), wide.words(id));
-            prop_assert_eq!(words, &padded[..words.len()], "{} in\n{}\n{}", name, text, program);
+            prop_assert_eq!(&words[..], &padded[..words.len()], "{} in\n{}\n{}", name, text, program);
             let there = program.tensors.iter().position(|t| t.name == *name).expect("the same name");
             if padding.tensors[there] == [true] {
                 let zero = padded[words.len()..].iter().all(|&word| word == 0);
