@@ -54,7 +54,7 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 26] = [
+const ALL: [Measurement; 27] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),

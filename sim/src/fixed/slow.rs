@@ -174,7 +174,9 @@ mod tests {
         });
         let mut iterators: Vec<Iterator> = iterators.collect();
         while iterators.iter().map(Iterator::extent).product::<u64>() > 20_000 {
-            iterators.iter_mut().for_each(|iterator| iterator.high = (iterator.high + 1) / 2 + iterator.low);
+            for iterator in &mut iterators {
+                iterator.high = (iterator.high + 1) / 2 + iterator.low;
+            }
         }
         // Now and then several points write one element: the last one counts.
         let operand = draw.read(&mut program, &iterators, free);
