@@ -68,7 +68,8 @@ fn programs() {
 
 #[test]
 fn models() {
-    let readers: [(&str, fn(&[u8])); 2] = [("onnx", onnx_model::read), ("tflite", tflite_model::read)];
+    type Read = fn(&[u8]);
+    let readers: [(&str, Read); 2] = [("onnx", onnx_model::read), ("tflite", tflite_model::read)];
     for (target, read) in readers {
         for file in corpus(target) {
             let bytes = fs::read(file).unwrap();
