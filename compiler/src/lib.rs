@@ -7,6 +7,7 @@
 //! | [`derived`] | tensor IR to tensor IR: gradients of what is minimised |
 //! | [`canonical`] | tensor IR to tensor IR: the passes, one file each |
 //! | [`identity`] | whether a canonical form is the same function as the source |
+//! | [`rounding`] | how updates of weights are rounded to words: the states that this needs |
 //! | [`ranges`] | what values the tensors take |
 //! | [`fixed`] | fixed-point IR: the same, with every rounding decided |
 //! | [`placed`] | fixed-point IR in pieces, each index on an axis of the grid |
@@ -33,6 +34,7 @@ pub mod laws;
 pub mod means;
 pub mod placed;
 pub mod ranges;
+pub mod rounding;
 pub mod scheduled;
 pub mod search;
 pub mod tensor;

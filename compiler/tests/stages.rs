@@ -17,9 +17,9 @@
 
 use arch::machine::{Machine, MachineSpec};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
-use compiler::derived::rounding::Rounding;
 use compiler::fixed::Numbers;
 use compiler::ir::{Pass, Settings, passes};
+use compiler::rounding::Rounding;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -9,10 +9,12 @@
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
 //! | [`store`] | the sample store beside a grid |
+//! | `files` | the files that it is made of |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
 pub mod board;
 pub mod config;
+mod files;
 pub mod library;
 pub mod plan;
 pub mod recipe;
@@ -34,11 +36,11 @@ use crate::room::Room;
 use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
-use compiler::derived::rounding::{LEAST_WORD, Rounding, most_bits};
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
 use compiler::means::Without;
+use compiler::rounding::{LEAST_WORD, Rounding, most_bits};
 use compiler::tensor::Program;
 use serde_json::Value;
 use sim::train::settings::Settings;
@@ -560,19 +562,6 @@ impl Project {
     /// A path of the config, as seen from the working directory.
     pub fn beside_config(&self, path: Option<&PathBuf>) -> Option<PathBuf> {
         beside(self.config_source.as_ref(), path)
-    }
-
-    /// The files it was read from, and the data that its configuration names.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let known = self.board.known.as_ref();
-        let constraints = known.into_iter().flat_map(|known| [&known.constraints, &known.sdram_constraints]);
-        let texts = constraints.flatten().chain(&self.settings).map(|source| PathBuf::from(&source.name));
-        let config = self.config_source.as_ref().map(|(path, _)| path.clone());
-        let data = self.beside_config(self.config.build.data.as_ref());
-        let others = self.imported.as_ref().map(Imported::others).unwrap_or_default();
-        let board = known.map(|known| known.path.clone());
-        let all = [config, data, board, Some(self.path.clone())].into_iter().flatten();
-        all.chain(texts).chain(others).filter(|path| path.is_file()).collect()
     }
 
     /// Where `build` writes.

@@ -5,7 +5,7 @@ use super::expr::Expr;
 use super::flow::{Flow, fresh_name};
 use super::primitive::{Atom, Primitive};
 use super::{Batch, Options};
-use crate::derived::rounding;
+use crate::rounding;
 use crate::tensor::{Affine, Aggregate, Binary, Element, Nest, Program, Role, Start, Tensor, TensorId};
 use arch::isa::Combine;
 use arch::{Code, Diagnostic};

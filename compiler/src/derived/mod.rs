@@ -20,7 +20,6 @@
 //! | [`losses`] | the library of losses: names, values, stable derivatives |
 //! | [`training`] | what the `[train]` table says about it |
 //! | [`optimisers`] | how a gradient changes its weights |
-//! | [`rounding`] | how its updates are rounded |
 //! | `links` | finds the sigmoid, softmax or exponential that made a prediction |
 //! | `versions` | gives every element one value, so that the adjoint can read it afterwards |
 //! | `activity` | which values lie between weights and objective |
@@ -55,7 +54,6 @@ mod links;
 pub mod losses;
 pub mod optimisers;
 mod partial;
-pub mod rounding;
 mod scatter;
 mod sweep;
 pub mod training;

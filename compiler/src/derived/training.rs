@@ -9,8 +9,8 @@
 
 use super::losses::{self, Loss};
 use super::optimisers::{Optimiser, optimise};
-use super::rounding::{self, Rounding};
 use super::{Objective, derive};
+use crate::rounding::{self, Rounding};
 use crate::tensor::{Element, Program, Role, Tensor, TensorId};
 use crate::text::nearest::nearest;
 use arch::{Code, Diagnostic, Span};

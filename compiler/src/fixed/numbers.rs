@@ -1,7 +1,7 @@
 //! Numbers: what is given about words, accumulators and tables before binary points are chosen, and what is told about them afterwards.
 
-use crate::derived::rounding::Rounding;
 use crate::means::Without;
+use crate::rounding::Rounding;
 use arch::Diagnostic;
 use arch::number::default_accumulator;
 use std::collections::BTreeMap;

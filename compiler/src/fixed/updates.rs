@@ -22,7 +22,7 @@
 
 use super::numbers::{NumberReport, TensorNumbers};
 use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
-use crate::derived::rounding::{self, Rounding};
+use crate::rounding::{self, Rounding};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::Origin;
 use arch::division;

@@ -12,8 +12,8 @@
 use super::{Accuracy, Distance, Extremes, Verdict};
 use crate::train::engine::Model;
 use arch::{Code, Diagnostic, Span};
-use compiler::derived::rounding::is_of_words;
 use compiler::fixed;
+use compiler::rounding::is_of_words;
 
 /// A training on golden, and the same in words.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@
 //! that: its words and its lower part together.
 
 use crate::train::engine::Model;
-use compiler::derived::rounding::{is_of_words, low};
+use compiler::rounding::{is_of_words, low};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Losses of another making: gradients of the golden engine beside those of JAX, from a file that `measure losses` writes.
 
 use crate::duals::Compared;
-use compiler::derived::rounding::Rounding;
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::derived::{Objective, derive, optimisers::Optimiser};
 use compiler::language::{self, Language, Options};
+use compiler::rounding::Rounding;
 use compiler::tensor::{Program, TensorId};
 use serde_json::Value;
 use sim::eval::{Engine, read_inputs, with_shapes_of};

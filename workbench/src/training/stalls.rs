@@ -2,8 +2,8 @@
 
 use super::{Outcome, Training};
 use arch::{Code, Diagnostic};
-use compiler::derived::rounding::{Rounding, dither, low, most_bits};
 use compiler::fixed;
+use compiler::rounding::{Rounding, dither, low, most_bits};
 use compiler::tensor::Role;
 use sim::train::Engines;
 use sim::train::moves::{self, AllMoves, Stall};

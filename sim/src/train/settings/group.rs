@@ -6,7 +6,7 @@ use crate::data::missing::Missing;
 use crate::train::rate::Shape;
 use compiler::choice::Choice;
 use compiler::derived::optimisers::{Clip, Method};
-use compiler::derived::rounding::Rounding;
+use compiler::rounding::Rounding;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::{Deserializer, Error, MapAccess};

@@ -66,7 +66,7 @@ pub fn is_of_words(name: &str) -> bool {
 }
 
 /// The program with the states that the rounding of these weights needs.
-pub(super) fn with_states(program: &Program, weights: &[TensorId], rounding: Rounding) -> Program {
+pub(crate) fn with_states(program: &Program, weights: &[TensorId], rounding: Rounding) -> Program {
     let mut result = program.clone();
     let mut state = |name: String, shape: Vec<u32>, span| {
         result.tensors.push(Tensor { name, shape, role: Role::State, element: Element::Real, span });
