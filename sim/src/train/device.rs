@@ -20,7 +20,7 @@ pub struct Device<G: Grid> {
     fields: Vec<Option<usize>>,
     /// For each tensor of the image: the name of the weights it holds, if it does.
     weights: Vec<Option<String>>,
-    /// The weights as words.
+    /// The weights as words, and constants of the program, which are sent with them.
     model: Words,
     /// Whether the grid's own copy is older than `model`.
     stale: bool,
@@ -37,7 +37,7 @@ impl<G: Grid> Device<G> {
             tensors.iter().position(|t| t.name == signature.prediction.0).filter(|_| image.entries.emit_step.is_some());
         let fields = tensors.iter().map(|tensor| position(&tensor.name)).collect();
         let weights = tensors.iter().map(|tensor| is_model(&tensor.name).then(|| tensor.name.clone())).collect();
-        let model = vec![Vec::new(); tensors.len()];
+        let model = tensors.iter().map(|tensor| tensor.constant.clone().unwrap_or_default()).collect();
         Device { prediction, written, fields, weights, model, stale: true, driver: Driver::new(grid, image, stalls) }
     }
 

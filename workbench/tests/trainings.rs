@@ -1,4 +1,4 @@
-//! Trainings at rates that words of 12 bits round away, with a master and by chance.
+//! Trainings in words of 12 bits: at rates that they round away, with a master and by chance; of a program with constants.
 
 use std::path::Path;
 use workbench::samples::Choice;
@@ -55,4 +55,23 @@ fn chance_is_that_of_the_seed() {
     let seeded = |seed: u32| weights(&format!("rounding = 'stochastic'\nseed = {seed}"), Rung::Fixed);
     assert_eq!(seeded(1), weights("rounding = 'stochastic'", Rung::Fixed));
     assert_ne!(seeded(1)["w"], seeded(2)["w"]);
+}
+
+/// A tensor of constants is sent with the weights.
+#[test]
+fn constants_reach_the_grid() {
+    const TEXT: &str = "def net(float(5) X, float(5) W) -> (Y) { Y +=! W(n) * X(n) * sin(0.25 * n) }";
+    const TABLE: &str = "[train]\nprediction = 'Y'\nloss = 'squared'\nweights = ['W']\nmu = 0.1\nepochs = 3";
+    let row = |n: usize| (1..=6).map(|k| (n * k * k % 13).to_string()).collect::<Vec<_>>().join(",") + "\n";
+    let data = "a,b,c,d,e,target\n".to_owned() + &(0..30).map(row).collect::<String>();
+    let weights = |rung| {
+        let project =
+            Project::in_memory("c.tc", TEXT, Some(TABLE), Some("[machine]\npus = 2\npes_per_pu = 2")).unwrap();
+        let samples = Samples::read(&project, &Choices::default(), Choice::of_text("rows.csv", &data).unwrap(), &());
+        let training = Training::new(project, samples.unwrap()).unwrap();
+        training.run(&RunOptions::on(rung), None, &()).unwrap().last().trained.model.clone()
+    };
+    let words = weights(Rung::Fixed);
+    assert!(words["W"][1..].iter().all(|&w| w != 0.0), "{words:?}");
+    assert_eq!(words, weights(Rung::Array));
 }
