@@ -10,7 +10,7 @@
 //! | 8 accesses inside their tensors | interval of the index over the box |
 //! | 9 sums fit the accumulator | by the largest words; by the ranges of values where the operation says so |
 //! | 10 whole numbers have no negative fraction | by the largest value that a whole number has, from operation to operation |
-//! | 11 copies and extremes do not move the point | by tensor: all that is written to it |
+//! | 11 copies and extremes do not move the point | by tensor: all that is written to it; the next value of a state has the state's |
 
 use super::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, stop_at};
@@ -18,6 +18,7 @@ use crate::tensor::{Affine, TensorId};
 use arch::division::{Rounding, most_places};
 use arch::isa::Combine;
 use arch::number::{word_max, word_min};
+use std::collections::BTreeSet;
 
 /// Check the laws of the module head.
 ///
@@ -136,9 +137,21 @@ fn moves(program: &Program) -> Check {
         let finest = &mut finest[operation.out.0];
         *finest = finest.zip(sources).map(|(a, b)| a.max(b));
     }
-    for (tensor, finest) in program.tensors.iter().zip(finest) {
+    // The next value of a state has its binary point.
+    let next_of = |operation: &Operation| match &operation.kind {
+        Kind::MultiplyAdd { start: Some(Operand::Read { tensor, .. }), product: None, .. }
+            if program.tensors[operation.out.0].role == Role::State =>
+        {
+            Some(tensor.0)
+        }
+        _ => None,
+    };
+    let next: BTreeSet<usize> = program.operations.iter().filter_map(next_of).collect();
+    for (number, (tensor, finest)) in program.tensors.iter().zip(finest).enumerate() {
         // What bounds a mask is as fine as the sum that it goes into.
-        let own = matches!(tensor.role, Role::Temporary | Role::Output) && !tensor.name.ends_with(super::NEAR);
+        let own = matches!(tensor.role, Role::Temporary | Role::Output)
+            && !tensor.name.ends_with(super::NEAR)
+            && !next.contains(&number);
         let moved = finest.filter(|&finest| own && finest > i32::MIN);
         ensure(moved.is_none_or(|finest| tensor.fraction <= finest), 11, || {
             format!("{} has {} bits after the point, and only copies of fewer", tensor.name, tensor.fraction)
