@@ -9,7 +9,6 @@
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
 //! | [`store`] | the sample store beside a grid |
-//! | `files` | the files that it is made of |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
 pub mod board;
@@ -141,8 +140,7 @@ impl Project {
     /// Read config and program.
     ///
     /// # Errors
-    /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's; it is in a language without
-    /// functions, and one is named.
+    /// A file cannot be read or the config is wrong; no program is named, or one of no language; a function of a language without functions.
     pub fn open(request: &Request) -> Result<Project, Failure> {
         Project::opened(request, configuration(request.config.as_deref(), &request.machine)?)
     }
