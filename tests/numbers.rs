@@ -1,4 +1,4 @@
-//! `fixed` a second time: an interpreter of `ir --after fixed` that was written from docs/numbers.md, in Python, gives the words of `eval`.
+//! `fixed` a second time: an interpreter of `ir --after fixed` in Python, as docs/numbers.md describes it, gives the words of `eval`.
 //!
 //! `tests/numbers/compare.py --all` runs every program, in words of 8 to 32 bits; the test a selection.
 

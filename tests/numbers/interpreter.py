@@ -1,4 +1,4 @@
-"""`fixed` a second time: an interpreter of `ir --after fixed`, written from docs/numbers.md (Words of a program) alone.
+"""`fixed` a second time: an interpreter of `ir --after fixed`, as docs/numbers.md describes it (Words of a program, Functions).
 
     interpreter.py < TASK      {"program": text, "inputs": {name: nested lists}}; prints {"values": ..., "next": ...} as `eval` does
 
