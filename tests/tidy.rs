@@ -36,16 +36,23 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every text file of the project, by its path from the root: what git tracks or would, or all files where there is no git.
-fn files() -> BTreeMap<String, String> {
+/// Bytes of a file at most.
+const MOST_BYTES: u64 = 1_000_000;
+
+/// Every file of the project, by its path from the root: what git tracks or would, or all files where there is no git.
+fn names() -> Vec<String> {
     let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let tracked = Command::new("git").args(list).current_dir(root()).output().ok().filter(|o| o.status.success());
-    let names: Vec<String> = match tracked {
+    match tracked {
         Some(output) => String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect(),
         None => walk(root()),
-    };
+    }
+}
+
+/// Every text file of the project.
+fn files() -> BTreeMap<String, String> {
     let read = |name: String| fs::read_to_string(root().join(&name)).ok().map(|text| (name, text));
-    let files: BTreeMap<_, _> = names.into_iter().filter_map(read).collect();
+    let files: BTreeMap<_, _> = names().into_iter().filter_map(read).collect();
     assert!(files.contains_key("tests/tidy.rs"), "the files of the project were not found");
     files
 }
@@ -190,6 +197,15 @@ fn stages_import_in_no_circle() {
 /// Source files in one folder, and lines in one source file, at most.
 const MOST_FILES: usize = 20;
 const MOST_LINES: usize = 600;
+
+/// What a package manager left, or a result, is no source.
+#[test]
+fn no_file_is_a_download() {
+    let large = |name: &String| fs::metadata(root().join(name)).is_ok_and(|file| file.len() > MOST_BYTES);
+    let package = |name: &String| name.ends_with(".whl") || name.ends_with(".tar.gz");
+    let wrong: Vec<String> = names().into_iter().filter(|name| large(name) || package(name)).collect();
+    assert_none(&wrong.join("\n"), "no packages, and at most 1 MB in a file");
+}
 
 #[test]
 fn folders_and_files_are_small() {

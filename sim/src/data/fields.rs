@@ -384,18 +384,18 @@ pub struct Rows {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn settings(more: &str) -> Settings {
+    pub(in crate::data) fn settings(more: &str) -> Settings {
         toml::from_str(&format!("prediction = \"p\"\n{more}")).unwrap()
     }
 
-    fn names(names: &[&str]) -> Vec<String> {
+    pub(in crate::data) fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn table(text: &str) -> Table {
+    pub(in crate::data) fn table(text: &str) -> Table {
         Table::from_csv(text.as_bytes()).unwrap()
     }
 

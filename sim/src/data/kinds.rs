@@ -204,6 +204,7 @@ fn part_of_day(time: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::data::fields::Encoding;
+    use crate::data::fields::tests::{names, settings, table};
     use crate::train::settings::Settings;
 
     /// By Python's `datetime`: `(datetime(2024, 2, 29, 18) - datetime(1970, 1, 1)).total_seconds() / 86400`, and so on.
@@ -258,18 +259,6 @@ mod tests {
         assert_eq!(Kind::Category(vec!["u".into(), "v".into()]).features("c"), ["c=u", "c=v"]);
     }
 
-    fn settings(more: &str) -> Settings {
-        toml::from_str(&format!("prediction = \"p\"\n{more}")).unwrap()
-    }
-
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|&name| name.to_owned()).collect()
-    }
-
-    fn table(text: &str) -> Table {
-        Table::from_csv(text.as_bytes()).unwrap()
-    }
-
     const SQUARED: &str = "loss = \"squared\"\n";
     const CLASSES: &str = "loss = \"cross_entropy\"\nfirst_class = 1\n";
 
@@ -285,7 +274,7 @@ mod tests {
         let rows = encoding.read(&data, true, false).unwrap();
         let expected = [[0.0, 1.0, 2.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]];
         assert_eq!(rows.features, expected);
-        // As it was trained: other columns and another order are no matter, other categories are told once.
+        // Columns in another order, and others beside them, change nothing. Unknown categories are told once.
         let again: Encoding = serde_json::from_str(&serde_json::to_string(&encoding).unwrap()).unwrap();
         let new = table("class,alive,born,sex\n3.0,NO,1970-01-05,female\n");
         assert_eq!(again.read(&new, false, false).unwrap().features, [[1.0, 0.0, 4.0, 0.0, 0.0, 1.0]]);
