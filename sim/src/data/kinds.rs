@@ -205,7 +205,6 @@ mod tests {
     use super::*;
     use crate::data::fields::Encoding;
     use crate::data::fields::tests::{names, settings, table};
-    use crate::train::settings::Settings;
 
     /// By Python's `datetime`: `(datetime(2024, 2, 29, 18) - datetime(1970, 1, 1)).total_seconds() / 86400`, and so on.
     #[test]
