@@ -1,5 +1,7 @@
 //! House rules that the compiler does not check. Each rule is one test; its message says what to do.
 
+#[path = "tidy/duplicates.rs"]
+mod duplicates;
 #[path = "tidy/imports.rs"]
 mod imports;
 #[path = "tidy/words.rs"]
