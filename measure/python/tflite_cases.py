@@ -361,6 +361,19 @@ def _(rng):
     return model, [y], [integers(rng, [1, 2, 3, 4])]
 
 
+@case("conv_int8_channel_without_weights", steps=1)
+def _(rng):
+    """Converters give a channel whose weights are 0 a scale so small that its bias fills 32 bits."""
+    model = File()
+    x, y = model.input([1, 6, 6, 4], INT8, 0.02, -7), model.result([1, 6, 6, 4], INT8, 0.05, -20)
+    scales = np.array([0.009, 2e-11, 0.004, 0.02], FLOAT)
+    weights = rng.integers(-127, 128, [4, 1, 1, 4]).astype(INT8)
+    bias = np.array([300, 2**30, -200, 500], INT32)
+    numbers = [x, model.constant(weights, scales), model.constant(bias, scales * 0.02)]
+    model.operator("CONV_2D", numbers, [y], "Conv2D", padding=1, strideW=1, strideH=1)
+    return model, [y], [integers(rng, [1, 6, 6, 4])]
+
+
 @case("half_weights")
 def _(rng):
     model = File()

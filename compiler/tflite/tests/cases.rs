@@ -13,6 +13,7 @@ const ON_THE_ARRAY: &[&str] = &[
     "fully_connected_float",
     "fully_connected_int8",
     "conv_same_int8_relu6",
+    "conv_int8_channel_without_weights",
     "depthwise_int8",
     "add_int8",
     "max_pool_int8",

@@ -38,8 +38,20 @@ impl Product {
     }
 }
 
-/// Weights with their dimensions in another order, as integers or as real numbers.
-fn ordered(g: &mut Graph<'_, '_, '_>, t: usize, order: &[usize], whole: bool) -> Translated<String> {
+/// Powers of two by which the channels of integer weights are divided, so that the largest factors behind them are alike: channels without much
+/// in them have biases as large as integers are, which are small in the steps of the result.
+fn shifts(factors: &[f64]) -> Vec<f64> {
+    let most = factors.iter().fold(0.0, |most: f64, &factor| most.max(factor));
+    factors.iter().map(|factor| (most / factor).log2().floor().exp2()).collect()
+}
+
+/// Weights with their dimensions in another order, as integers, divided along their channels, or as real numbers.
+fn ordered(
+    g: &mut Graph<'_, '_, '_>,
+    t: usize,
+    order: &[usize],
+    (whole, shifts): (bool, &[f64]),
+) -> Translated<String> {
     let shape = g.shape(t);
     let plain = order.iter().enumerate().all(|(n, &of)| n == of);
     if shape.len() != order.len() {
@@ -48,12 +60,16 @@ fn ordered(g: &mut Graph<'_, '_, '_>, t: usize, order: &[usize], whole: bool) ->
             format!("{} dimensions are wanted", order.len()),
         );
     }
-    let Some(values) = g.constant_values(t, whole)? else {
+    let Some(mut values) = g.constant_values(t, whole)? else {
         let value = if whole { g.value(t)? } else { g.real(t)? };
         let order = order.iter().map(|&n| n as i64).collect();
         return Ok(if plain { value } else { g.node("Transpose", &[&value], &[("perm", Setting::Ints(order))]) });
     };
-    let name = g.tensor(t).name;
+    let (name, quantisation) = (g.tensor(t).name, g.scales(t)?);
+    if let (Some(q), [_, _, ..]) = (quantisation, shifts) {
+        let inner = shape[q.axis + 1..].iter().product::<i64>().max(1) as usize;
+        values.iter_mut().enumerate().for_each(|(n, value)| *value /= shifts[n / inner % shifts.len()]);
+    }
     if plain {
         return Ok(g.numbers(name, shape, &values));
     }
@@ -82,21 +98,36 @@ fn product(
 ) -> Translated<()> {
     let (own, scales, wanted) = (g.scheme(p.x)?, g.scales(p.weights)?, g.scheme(p.out)?);
     let whole = own.is_some() && scales.is_some() && wanted.is_some();
+    let mut factors = match (own, scales, wanted) {
+        (Some(own), Some(q), Some(wanted)) => {
+            q.scales.iter().map(|&scale| own.scale * f64::from(scale) / wanted.scale).collect()
+        }
+        _ => Vec::new(),
+    };
+    let bias = match p.bias {
+        Some(bias) if whole => g.elements(bias)?,
+        _ => None,
+    };
+    let constant = g.tensor(p.weights).data.is_some() && (bias.is_some() || p.bias.is_none());
+    let shifts = if whole && constant { shifts(&factors) } else { Vec::new() };
+    factors.iter_mut().zip(&shifts).for_each(|(factor, shift)| *factor *= shift);
     let x = if whole { g.value(p.x)? } else { g.real(p.x)? };
-    let weights = ordered(g, p.weights, order, whole)?;
+    let weights = ordered(g, p.weights, order, (whole, &shifts))?;
     let mut value = multiply(g, &x, &weights)?;
-    if let Some(bias) = p.bias {
-        let bias = match (whole, g.elements(bias)?) {
+    if let Some(t) = p.bias {
+        let bias = match bias {
             // Its own scale is that of the products.
-            (true, Some(values)) => g.numbers(g.tensor(bias).name, g.shape(bias), &values),
-            _ => g.real(bias)?,
+            Some(mut values) => {
+                let of = |n: usize| shifts.get(n % shifts.len().max(1)).copied().unwrap_or(1.0);
+                values.iter_mut().enumerate().for_each(|(n, value)| *value /= of(n));
+                g.numbers(g.tensor(t).name, g.shape(t), &values)
+            }
+            None if whole => g.value(t)?,
+            None => g.real(t)?,
         };
         value = g.node("Add", &[&value, &bias], &[]);
     }
-    let (Some(own), Some(scales), Some(wanted)) = (own, scales, wanted) else {
-        return g.set_real(p.out, &value, p.activation);
-    };
-    let factors: Vec<f64> = scales.scales.iter().map(|&scale| own.scale * f64::from(scale) / wanted.scale).collect();
+    let Some(wanted) = wanted.filter(|_| whole) else { return g.set_real(p.out, &value, p.activation) };
     let result = g.requantised(&value, &factors, wanted, bounds(wanted, p.activation)?);
     g.set(p.out, result);
     Ok(())
