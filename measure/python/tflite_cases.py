@@ -365,7 +365,7 @@ def _(rng):
 def _(rng):
     """Converters give a channel whose weights are 0 a scale so small that its bias fills 32 bits."""
     model = File()
-    x, y = model.input([1, 6, 6, 4], INT8, 0.02, -7), model.result([1, 6, 6, 4], INT8, 0.05, -20)
+    x, y = model.input([1, 6, 6, 4], INT8, 0.02, -7), model.result([1, 6, 6, 4], INT8, 0.021, -20)
     scales = np.array([0.009, 2e-11, 0.004, 0.02], FLOAT)
     weights = rng.integers(-127, 128, [4, 1, 1, 4]).astype(INT8)
     bias = np.array([300, 2**30, -200, 500], INT32)
