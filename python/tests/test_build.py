@@ -181,8 +181,8 @@ def test_the_report_page_is_that_of_the_command_line(tmp_path):
     page.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page.html
     data = ["--data", "examples/breast_cancer.csv", "--epochs", "2"]
-    command("report", "programs/logistic.t", "--config", "tiny", "--out", tmp_path, *data)
-    theirs = (tmp_path / "report.html").read_text()
+    command("report", "programs/logistic.t", "--config", "tiny", "--out", tmp_path / "theirs", *data)
+    theirs = (tmp_path / "theirs" / "report.html").read_text()
 
     def same(html):
         """Without what repeats the run, and where the rows came from."""
