@@ -140,6 +140,7 @@ fn random(seed: u64) -> Machine {
         divider: Some(tables > 0 && below(2) == 1),
         extremes: Some(below(2) == 1),
         squares: Some(below(2) == 1),
+        rectifiers: Some(below(2) == 1),
         scalar: Some(below(2) == 1),
         gradient_depth: Some([0, 16][below(2) as usize]),
         alignments,

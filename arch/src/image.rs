@@ -217,7 +217,7 @@ impl AluInstruction {
 
     /// By how many places its sums are shifted, if a PE makes words of them.
     pub fn needed_shift(&self) -> Option<u32> {
-        (self.write.is_some() && self.finish == Finish::Round).then_some(self.shift)
+        (self.write.is_some() && self.finish != Finish::Negative).then_some(self.shift)
     }
 }
 
@@ -225,7 +225,7 @@ impl ScalarInstruction {
     /// By how many places its sums are shifted, if the unit makes words of them.
     pub fn needed_shift(&self) -> Option<u32> {
         let used = self.send || self.alu.write.is_some();
-        (used && self.alu.finish == Finish::Round).then_some(self.alu.shift)
+        (used && self.alu.finish != Finish::Negative).then_some(self.alu.shift)
     }
 }
 

@@ -10,7 +10,7 @@ mod text;
 mod values;
 mod walk;
 
-pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, SHIFT_BITS, SQUARE_BIT, gradient_bits, pad_bits};
+pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, POSITIVE, SHIFT_BITS, SQUARE_BIT, gradient_bits, pad_bits};
 pub use values::Value;
 pub use walk::{Field, Fits, Instruction, Layout};
 
@@ -200,6 +200,8 @@ pub enum Finish {
     Round,
     /// 1 if negative, else 0.
     Negative,
+    /// Rounded likewise, and 0 if negative; needs a machine with `rectifiers`.
+    Positive,
 }
 
 /// What an accumulator does with a product, and a node of a tree with its two inputs.
@@ -410,6 +412,8 @@ pub struct RootInstruction {
     pub unit: Unit,
     /// Right shift of the sum.
     pub shift: u32,
+    /// A negative word becomes 0, unless there is a function; needs a machine with `rectifiers`.
+    pub positive: bool,
     /// What else is done with it.
     pub function: Option<RootFunction>,
     /// Last instruction of its routine.

@@ -101,6 +101,8 @@ pub const PAD_REGISTER_BIT: u32 = 31;
 pub const PARTIAL_SUMS_BIT: u32 = 30;
 /// Bit of [`WIDTHS`] that says whether PEs square differences.
 pub const SQUARES_BIT: u32 = 25;
+/// Bit of [`WIDTHS`] that says whether negative results become 0.
+pub const RECTIFIERS_BIT: u32 = 23;
 /// Bit of [`WIDTHS`] that says whether the results of rows go to columns.
 pub const COLUMN_BUSES_BIT: u32 = 24;
 /// Lowest bit of [`WIDTHS`] that says in how many transfers an emitting beat leaves at most: their log2, 4 bits.
@@ -212,7 +214,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), word in bits 23..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,
@@ -270,6 +272,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | u32::from(machine.partial_sums()) << PARTIAL_SUMS_BIT
                 | u32::from(machine.squares()) << SQUARES_BIT
                 | u32::from(machine.column_buses()) << COLUMN_BUSES_BIT
+                | u32::from(machine.rectifiers()) << RECTIFIERS_BIT
                 | machine.most_transfers().ilog2() << TRANSFERS_LSB
                 | machine.word() << 16
                 | machine.accumulator()
@@ -304,7 +307,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
     let ((pus, pes_per_pu), (_, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
-    let word = Some(read(WIDTHS) >> 16 & ((1 << (COLUMN_BUSES_BIT - 16)) - 1));
+    let word = Some(read(WIDTHS) >> 16 & ((1 << (RECTIFIERS_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let output_words = 1 << (streams >> 12 & 0xf);
     let transfers_log2 = read(WIDTHS) >> TRANSFERS_LSB & 0xf;
@@ -330,6 +333,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         partial_sums: has(PARTIAL_SUMS_BIT),
         squares: has(SQUARES_BIT),
         column_buses: has(COLUMN_BUSES_BIT),
+        rectifiers: has(RECTIFIERS_BIT),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),

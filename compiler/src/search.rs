@@ -11,6 +11,7 @@ mod divided;
 mod fitted;
 mod limits;
 pub mod passes;
+mod rectifiers;
 mod steps;
 
 pub use fitted::{compile_divided, compile_fitted, compile_fitted_without, compile_on_board, with_tables};
@@ -210,6 +211,7 @@ impl Found {
 pub(crate) fn search(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
     refuse::check_program(program, machine)?;
+    let program = &rectifiers::suited(program, machine);
     let least = tile::least_data(program, machine.pes());
     let whole = || search_as(&placed::Program::whole(program), limits, choice);
     // What cannot fit need not be tried, unless for the message.

@@ -10,8 +10,8 @@ use crate::rtl::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
 use arch::isa::{
-    AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
-    gradient_bits,
+    AluInstruction, Field, Instruction, Layout, LoadInstruction, MoveInstruction, POSITIVE, RootInstruction,
+    ScalarInstruction, gradient_bits,
 };
 use arch::number::ceil_log2;
 
@@ -217,6 +217,8 @@ pub(crate) struct Widths {
     pub(crate) dividers: usize,
     /// Whether accumulators and trees compare as well as add.
     pub(crate) extremes: bool,
+    /// Whether PEs and roots make negative results 0, 0 or 1: the bit above the amount of a shift says so.
+    pub(crate) rectifiers: usize,
     /// Bits of what a PE multiplies: those of a word, or of the difference of two.
     pub(crate) factor: u32,
     /// Gradient pads in each PE, and everything that belongs to them: 0 or 1.
@@ -265,11 +267,23 @@ pub(crate) struct Widths {
     pub(crate) fixed: Option<Fixed>,
 }
 
+/// The layout with the bit that makes negative results 0 as the highest bit of the shift amount before it.
+fn shifts_joined(layout: Layout) -> Layout {
+    let mut fields: Vec<Field> = Vec::new();
+    for field in layout.fields {
+        match fields.last_mut() {
+            Some(shift) if field.name == POSITIVE => shift.bits += field.bits,
+            _ => fields.push(field),
+        }
+    }
+    Layout { fields, ..layout }
+}
+
 impl Widths {
     pub(crate) fn new(design: Design<'_>, leaves: Leaves) -> Self {
         let machine = design.machine();
-        let alu = AluInstruction::layout(machine);
-        let root = RootInstruction::layout(machine);
+        let alu = shifts_joined(AluInstruction::layout(machine));
+        let root = shifts_joined(RootInstruction::layout(machine));
         Widths {
             word: machine.word(),
             accumulator: machine.accumulator(),
@@ -279,6 +293,7 @@ impl Widths {
             leaves,
             dividers: machine.divider().into(),
             extremes: machine.extremes(),
+            rectifiers: machine.rectifiers().into(),
             factor: machine.factor_bits(),
             gradients: (machine.gradient_depth() > 0).into(),
             gradient: gradient_bits(machine),
@@ -301,7 +316,7 @@ impl Widths {
             table_index: root.field("table_base").bits,
             moves: MoveInstruction::layout(machine),
             load: LoadInstruction::layout(machine),
-            scalar: ScalarInstruction::layout(machine),
+            scalar: shifts_joined(ScalarInstruction::layout(machine)),
             alu,
             root,
             fixed: match design {

@@ -289,6 +289,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     for c in 0..columns {
         lanes_now[c] = lanes[c];
         pes[c].control = pipeline.control;
+        for n in 0..pipeline.positive_t5.len() {
+            pes[c].positive[n] = pipeline.positive_t5[n];
+        }
         pes[c].admitted = alu_mask_now.bit(c);
         if for_columns.is_empty() {
             pes[c].bus = bus.bus;

@@ -157,6 +157,11 @@ fn queue_control(rules: &mut Rules) {
     );
 }
 
+/// The amount in the field of a shift.
+fn amount(machine: &Machine) -> &'static str {
+    if machine.rectifiers() { "beat_shift[5:0]" } else { "beat_shift" }
+}
+
 /// `name` is none of the amounts, where there is a list.
 fn not_listed(name: &str, amounts: Amounts) -> Option<String> {
     let each = |&amount: &u32| format!("{name} == {SHIFT_BITS}'d{amount}");
@@ -170,7 +175,7 @@ fn control_pipeline(rules: &mut Rules, machine: &Machine) {
         let broken = format!("beat_valid && beat_first && {begins} && {other}");
         rules.forbid("align_not_listed", "A start is shifted by an amount that this grid does not have.", broken);
     }
-    if let Some(other) = not_listed("beat_shift", machine.shifts()) {
+    if let Some(other) = not_listed(amount(machine), machine.shifts()) {
         let writes = "(beat_write_model || beat_write_t0 || beat_write_t1)";
         let broken = format!("beat_valid && beat_last && !beat_negative && {writes} && {other}");
         rules.forbid("shift_not_listed", "A result is shifted by an amount that this grid does not have.", broken);
@@ -178,7 +183,7 @@ fn control_pipeline(rules: &mut Rules, machine: &Machine) {
 }
 
 fn root_unit(rules: &mut Rules, text: &str, machine: &Machine) {
-    if let Some(other) = not_listed("beat_shift", machine.root_shifts()) {
+    if let Some(other) = not_listed(amount(machine), machine.root_shifts()) {
         let divides = text.contains("division_splits_0");
         let divides = if divides { " && !(function_beat_0_used && function_beat_0_divide)" } else { "" };
         let broken = format!("beat_valid{divides} && {other}");

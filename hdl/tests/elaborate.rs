@@ -99,6 +99,7 @@ fn every_port_says_what_it_carries() {
         divider: Some(true),
         extremes: Some(true),
         squares: Some(true),
+        rectifiers: Some(true),
         scalar: Some(true),
         gradient_depth: Some(16),
         ..MachineSpec::default()

@@ -20,6 +20,9 @@ pub const INTERVAL_BITS: u32 = 16;
 /// Bits of a shift amount.
 pub const SHIFT_BITS: u32 = 6;
 
+/// Field behind a shift amount, of machines with `rectifiers`: a negative result becomes 0.
+pub const POSITIVE: &str = "positive";
+
 /// Words for the pads.
 const PADS: [&str; 4] = ["model", "data", "t0", "t1"];
 /// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
@@ -141,6 +144,15 @@ fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstr
     walk.address(PADS[pad as usize], pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
 }
 
+/// Whether a negative result becomes 0, behind the shift amount: hardware takes both for one field.
+fn rectifier(walk: &mut dyn WalkFields, machine: &Machine, positive: &mut bool) {
+    if machine.rectifiers() {
+        walk.flag(POSITIVE, positive);
+    } else {
+        walk.absent(POSITIVE, u32::from(*positive));
+    }
+}
+
 /// What is done with the operands.
 fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
     let mut a = i.a as u32;
@@ -178,9 +190,14 @@ fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstructio
     i.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
     walk.unsigned("align", SHIFT_BITS, &mut i.align);
     walk.unsigned("shift", SHIFT_BITS, &mut i.shift);
-    let mut negative = i.finish == Finish::Negative;
+    let (mut positive, mut negative) = (i.finish == Finish::Positive, i.finish == Finish::Negative);
+    rectifier(walk, machine, &mut positive);
     walk.flag("negative", &mut negative);
-    i.finish = if negative { Finish::Negative } else { Finish::Round };
+    i.finish = match (negative, positive) {
+        (true, _) => Finish::Negative,
+        (false, true) => Finish::Positive,
+        (false, false) => Finish::Round,
+    };
     walk.signed("immediate_b", machine.word(), &mut i.immediate_b);
     walk.signed("immediate_c", machine.word(), &mut i.immediate_c);
 }
@@ -275,7 +292,16 @@ impl Instruction for ScalarInstruction {
 
 impl Instruction for RootInstruction {
     fn plain(_: &Machine) -> RootInstruction {
-        RootInstruction { delay: 0, interval: 1, count: 1, unit: Unit::Row, shift: 0, function: None, end: false }
+        RootInstruction {
+            delay: 0,
+            interval: 1,
+            count: 1,
+            unit: Unit::Row,
+            shift: 0,
+            positive: false,
+            function: None,
+            end: false,
+        }
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
@@ -285,6 +311,7 @@ impl Instruction for RootInstruction {
         walk.positive("count", 24, &mut self.count);
         unit(walk, "global", &mut self.unit);
         walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
+        rectifier(walk, machine, &mut self.positive);
         let mut used = self.function.is_some();
         walk.flag("function", &mut used);
         let mut divide = matches!(self.function, Some(RootFunction::Divide(_)));
@@ -380,6 +407,9 @@ impl Instruction for LoadInstruction {
         parts(walk, machine, &mut self.gradient);
     }
 }
+
+#[cfg(test)]
+mod positive;
 
 #[cfg(test)]
 mod tests {

@@ -111,6 +111,7 @@ fn word(i: &AluInstruction, value: &str) -> String {
     match i.finish {
         Finish::Round => format!("round({value} >> {})", i.shift),
         Finish::Negative => format!("negative({value})"),
+        Finish::Positive => format!("positive({value} >> {})", i.shift),
     }
 }
 
@@ -156,11 +157,12 @@ impl Display for RootInstruction {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(
             f,
-            "+{} root  {} x every {}  {} round(tree {} {})",
+            "+{} root  {} x every {}  {} {}(tree {} {})",
             self.delay,
             self.count,
             self.interval,
             self.unit,
+            if self.positive { "positive" } else { "round" },
             if matches!(self.function, Some(RootFunction::Divide(_))) { "<<" } else { ">>" },
             self.shift
         )?;

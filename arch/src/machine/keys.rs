@@ -176,6 +176,8 @@ machine_keys! {
     extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
     /// Processing engines square the difference of two words in one beat.
     squares: bool = Rule::any(false).by_default("if the program sums squared differences");
+    /// Processing engines and roots make a negative result 0 in the beat that rounds it.
+    rectifiers: bool = Rule::any(false).by_default("if the program has rectifiers");
     /// Buses that bring results of rows to columns with the same number, modulo the fewer of both; on grids where one number divides the other.
     column_buses: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
     /// A scalar unit beside the global root, for values that are the same in all PEs.

@@ -9,6 +9,7 @@
 //! | max, min | `p` (start as the nest says) | multiply-add that compares |
 //! | mul | `s` | product |
 //! | assign | `s / s`, `floor(s / s)`, `floor(s)` | division |
+//! | assign | `max(s, 0)` | positive part |
 //! | assign | `f(s)` | function |
 //!
 //! where `s` is an element or a constant, and `p` is `s`, `s * s`, `2^k * s * s` or, of one difference, `(s - s) * (s - s)`, `2^k` times it
@@ -48,6 +49,8 @@ pub enum Primitive {
         /// The result is the nearest whole number, of two the even one.
         whole: bool,
     },
+    /// An element, or 0 if it is negative.
+    Positive(Atom),
     /// Left-to-right product.
     Product(Atom),
     /// A quotient.
@@ -83,6 +86,9 @@ impl Primitive {
                     [argument] => Some(Primitive::Function(*function, atom(argument)?)),
                     _ => None,
                 },
+                Expr::Binary(Binary::Max, value, zero) if **zero == Expr::Constant(0.0) => {
+                    Some(Primitive::Positive(atom(value)?))
+                }
                 Expr::Binary(Binary::Lt, sum, zero) if **zero == Expr::Constant(0.0) => linear(sum, true),
                 _ => linear(&body, false),
             },

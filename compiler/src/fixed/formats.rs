@@ -5,6 +5,7 @@
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
 mod division;
+mod positive;
 mod whole_numbers;
 
 pub(super) use division::is_one;
@@ -39,6 +40,8 @@ pub(super) struct Formats<'a> {
     change: Option<Change>,
     copies: &'a Copies,
     changed: bool,
+    /// Tensors that several nests read, or somebody asks for.
+    shared: Vec<bool>,
 }
 
 /// Bits that a tensor gives up for a sum that starts with it, before the sum gets a coarser copy.
@@ -85,7 +88,8 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
 /// What an operation copies or compares as it is; nothing where it computes.
 fn sources(primitive: &Primitive) -> Vec<Atom> {
     match primitive {
-        Primitive::MultiplyAdd { start: Some(start), product: None, negative: false, .. } => vec![start.clone()],
+        Primitive::MultiplyAdd { start: Some(value), product: None, negative: false, .. }
+        | Primitive::Positive(value) => vec![value.clone()],
         Primitive::MultiplyAdd {
             start,
             product: Some((a, Atom::Constant(1.0))),
@@ -159,6 +163,7 @@ impl<'a> Formats<'a> {
             change: None,
             copies,
             changed: false,
+            shared: positive::shared(program),
         };
         formats.whole = whole(program, nests, &formats.same_as);
         for id in 0..count {
@@ -180,14 +185,6 @@ impl<'a> Formats<'a> {
         }
         formats.wished.clone_from(&formats.fractions);
         formats
-    }
-
-    /// Whether a tensor holds whole numbers that were seen to fit a word, and no constants.
-    fn is_whole(&self, id: usize) -> bool {
-        let least = libm::ldexp(1.0, -(self.numbers.headroom as i32));
-        let fits = |(low, high): (f64, f64)| best_fraction(low * least, high * least, self.numbers.word) >= 0;
-        let constant = matches!(self.program.tensors[id].role, Role::Parameter(_));
-        self.whole[id] && !constant && self.ranges[self.same_as[id].0].is_none_or(fits)
     }
 
     pub(super) fn fraction(&self, tensor: TensorId) -> i32 {
@@ -330,6 +327,7 @@ impl<'a> Formats<'a> {
             Primitive::Divide { dividend, divisor, down } => {
                 self.constrain_division((number, nest), dividend, divisor, *down);
             }
+            Primitive::Positive(value) => self.constrain_positive(nest, value),
             // Its table is chosen when all formats are.
             Primitive::Function(..) => {}
         }

@@ -379,6 +379,23 @@ impl Lowering<'_> {
                 };
                 self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, finish), bound)
             }
+            Primitive::Positive(value) => {
+                let fraction = match value {
+                    Atom::Read(tensor, _) => formats.fraction(*tensor),
+                    Atom::Constant(_) => formats.fraction(nest.out),
+                };
+                Kind::MultiplyAdd {
+                    start: Some(self.operand(value, fraction)),
+                    align: 0,
+                    product: None,
+                    square: false,
+                    scale: 0,
+                    combine: Combine::Add,
+                    shift: (fraction - formats.fraction(nest.out)) as u32,
+                    finish: Finish::Positive,
+                    bound: SumBound::Formats,
+                }
+            }
             Primitive::Product(factor) => {
                 let fraction = match factor {
                     Atom::Read(tensor, _) => formats.fraction(*tensor),

@@ -52,7 +52,7 @@ fn makes_whole(primitive: &Primitive, whole: impl Fn(&Atom) -> bool) -> bool {
         Primitive::MultiplyAdd { start, product, scale, .. } => {
             start.iter().all(&whole) && product.iter().all(|(a, b)| *scale >= 0 && whole(a) && whole(b))
         }
-        Primitive::Product(factor) => whole(factor),
+        Primitive::Product(factor) | Primitive::Positive(factor) => whole(factor),
         Primitive::Divide { .. } | Primitive::Function(..) => false,
     }
 }

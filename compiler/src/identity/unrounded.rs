@@ -156,6 +156,7 @@ impl<'a> Run<'a> {
                         let value = product.as_ref().map(|(a, _)| a).or(start)?;
                         arithmetic.call(Function::Floor, &[self.read(value, point, arithmetic)])
                     }
+                    Finish::Positive => arithmetic.binary(Binary::Max, total, Value::ZERO),
                     Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
                 }
             }

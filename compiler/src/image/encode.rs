@@ -13,8 +13,8 @@ use crate::tensor::{Affine, IterId};
 use arch::Origin;
 use arch::image::{Annotated, Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
-    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL,
-    Pad, RootInstruction, ScalarInstruction, Start, Tiles,
+    Address, AluInstruction, DELAY_BITS, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction,
+    NO_LEVEL, Pad, RootInstruction, ScalarInstruction, Start, Tiles,
 };
 use arch::machine::Machine;
 use arch::timing::Unit;
@@ -157,6 +157,7 @@ fn root(job: &Job) -> Option<RootInstruction> {
         // Where its results go is for the moves to say.
         unit: if *unit == Unit::Across { Unit::Row } else { *unit },
         shift: *shift,
+        positive: job.finish == Finish::Positive,
         function: *function,
         end: false,
     })

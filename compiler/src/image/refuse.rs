@@ -1,7 +1,7 @@
 //! What a machine cannot do, said to the user.
 
 use super::encode;
-use crate::fixed::{Kind, Operation, Program};
+use crate::fixed::{Finish, Kind, Operation, Program};
 use crate::scheduled::allocate::Words;
 use arch::amounts::Amounts;
 use arch::image::{Annotated, Image};
@@ -209,6 +209,12 @@ pub fn needs_extremes(program: &Program) -> bool {
 
 fn squares(operation: &Operation) -> bool {
     matches!(operation.kind, Kind::MultiplyAdd { square: true, .. })
+}
+
+/// Whether a program has rectifiers.
+pub fn needs_rectifiers(program: &Program) -> bool {
+    let positive = |operation: &Operation| matches!(operation.kind, Kind::MultiplyAdd { finish: Finish::Positive, .. });
+    program.operations.iter().any(positive)
 }
 
 /// Whether a program has squared differences that are no words of their own.

@@ -100,6 +100,7 @@ pub(crate) fn result(operation: &Operation, word_bits: u32, tables: &[FunctionTa
             };
             Some(match finish {
                 Finish::Negative => i64::from(sum < 0),
+                Finish::Positive => saturate(round_half_even(sum, *shift), word_bits).0.max(0),
                 Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, *shift), word_bits).0,
             })
         }

@@ -7,7 +7,7 @@
 //! tiles are divided more evenly, large ones take fewer cycles per sample.
 
 use super::limits::Limits;
-use super::{Choice, Found, search_as};
+use super::{Choice, Found, rectifiers, search_as};
 use crate::fixed::Program;
 use crate::image::refuse::{self, Refusal};
 use crate::placed::{shares, tile};
@@ -29,6 +29,7 @@ fn exchange(machine: &Machine, words: u32) -> u64 {
 pub(super) fn search(program: &Program, limits: Limits<'_>, machines: u32) -> Result<Found, Refusal> {
     let machine = limits.machine;
     refuse::check_program(program, machine)?;
+    let program = &rectifiers::suited(program, machine);
     let batch = shares::shares(program).map_err(Refusal::unsupported)?.batch;
     if machine.gradient_depth() == 0 {
         let message = "a machine without gradient pads keeps no sums of a batch for other machines";

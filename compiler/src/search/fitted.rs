@@ -4,7 +4,7 @@ use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::{Numbers, Program};
-use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_squares};
+use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_rectifiers, needs_squares};
 use crate::means::Without;
 use crate::placed::tile;
 use crate::scheduled::Words;
@@ -88,6 +88,7 @@ fn compile_within(
         divider: spec.divider.or(Some(needs_divider(program))),
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         squares: spec.squares.or(Some(needs_squares(program))),
+        rectifiers: spec.rectifiers.or(Some(needs_rectifiers(program))),
         scalar: spec.scalar.or(Some(true)),
         column_buses: spec.column_buses.or(Some(column_buses)),
         ..spec.clone()
@@ -142,6 +143,7 @@ pub(crate) fn fitted(
         divider: spec.divider.or(Some(roomy.divider())),
         extremes: spec.extremes.or(Some(roomy.extremes())),
         squares: spec.squares.or(Some(roomy.squares())),
+        rectifiers: spec.rectifiers.or(Some(roomy.rectifiers())),
         scalar: spec.scalar.or(Some(scalar)),
         column_buses: spec.column_buses.or(Some(column_buses)),
         gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),

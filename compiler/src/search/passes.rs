@@ -8,6 +8,7 @@
 //! held to the laws of their stages. [`crate::ir`] lists these passes with those of the other stages.
 
 use super::build::too_deep;
+use super::rectifiers;
 use crate::fixed;
 use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
@@ -38,6 +39,14 @@ pub struct Pass {
 
 /// All of them, in the order in which a program goes through them.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "rectifiers",
+        does: "fixed to fixed: positive parts are what sums become, or operations where the machine has no rectifiers",
+        run: |text, machine| {
+            let program = text::read(text, fixed::laws)?;
+            Ok(rectifiers::suited(&program, machine).to_string())
+        },
+    },
     Pass {
         name: "tile",
         does: "fixed to placed: a batch as steps of one program, the largest that are smaller than it",

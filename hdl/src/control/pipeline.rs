@@ -5,7 +5,7 @@
 use crate::beats::{AluBeat, Widths};
 use crate::datapath::operands::IMMEDIATE;
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
-use crate::datapath::shift::{AmountCode, code_bits};
+use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
 use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl::prelude::*;
@@ -139,6 +139,8 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let control: Out<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
     let starts: [Out<StartControl>; extremes] = |name| pe_width(widths, name);
+    /// A negative result becomes 0; t+5. One on machines with rectifiers.
+    let positive_t5: [Out; widths.rectifiers];
     /// How the trees combine what the accumulators hold; t+4. One on machines with extremes.
     let combine_t4: [Out<combine>; extremes];
     /// The accumulators hold sums for the tree; t+4.
@@ -149,8 +151,8 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let addresses = AddressesOfBeat(widths);
     let a: Delay<{ pe_width(widths, "a_t1") }, 1>;
     let operands = OperandDecode(clock, widths);
-    let align_code = AmountCode(widths.alignments);
-    let shift_code = AmountCode(widths.shifts);
+    let align_code = AmountCode(widths.alignments, widths.beat("align"));
+    let shift_code = AmountCode(widths.shifts, widths.beat("shift"));
     let align: Delay<{ code_bits(widths.alignments) }, 2>;
     let (valid, first): FlagDelay<3>;
     let combine: Delay<combine, 2>;
@@ -162,6 +164,7 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let shift_later: Delay<{ code_bits(widths.shifts) }, 1>;
     let tree: FlagDelay<4>;
     let negative: FlagDelay<5>;
+    let positive: [FlagDelay<5>; widths.rectifiers];
     let (write_model, write_t0, write_t1): FlagDelay<write>;
     let destination: Delay<{ widths.beat("destination") }, { write - 1 }>;
 
@@ -208,6 +211,10 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     tree_t4 = tree;
     negative = beat.negative;
     control.negative_t5 = negative;
+    for n in 0..positive.len() {
+        positive[n] = beat.shift.bit(POSITIVE_BIT);
+        positive_t5[n] = positive[n];
+    }
     write_model = qualify.give_model;
     control.write_model_t7 = write_model;
     write_t0 = qualify.give_t0;

@@ -108,6 +108,21 @@ wire [{top}:0] limit = {{shifted$sign, {{{top}{{~shifted$sign}}}}}};
     )
 }
 
+/// So many signals.
+pub(crate) fn signals(count: usize) -> Vec<Signal<In, Bit>> {
+    (0..count).map(|_| Signal::default()).collect()
+}
+
+/// Whether a value of this sign becomes 0.
+pub(crate) fn is_rectified(positive: &[Signal<In, Bit>], negative: bool) -> bool {
+    negative && positive.first().is_some_and(Signal::<In, Bit>::val)
+}
+
+/// The same as text: the begin of a choice; nothing on machines without rectifiers.
+pub(crate) fn rectified_text(positive: &[Signal<In, Bit>], sign: &str, word: u32) -> String {
+    if positive.is_empty() { String::new() } else { format!("positive$0 & {sign} ? {word}'d0 : ") }
+}
+
 /// Round to nearest, ties to even, and saturate to a word; or the sign alone.
 #[derive(LogicBlock)]
 pub(crate) struct RoundStage {
@@ -115,16 +130,19 @@ pub(crate) struct RoundStage {
     pub(crate) shifted: Shifted<In>,
     /// The word is 1 if the value is negative, else 0.
     pub(crate) negative: Signal<In, Bit>,
+    /// The word is 0 if the value is negative. One on machines with rectifiers.
+    pub(crate) positive: Vec<Signal<In, Bit>>,
     pub(crate) word: Wide<Out>,
     pub(crate) saturated: Signal<Out, Bit>,
 }
 
 impl RoundStage {
-    pub(crate) fn new(word: u32) -> Self {
+    pub(crate) fn new(word: u32, rectifiers: usize) -> Self {
         RoundStage {
             clock: Signal::default(),
             shifted: Shifted::new(&|_| word + 1),
             negative: Signal::default(),
+            positive: signals(rectifiers),
             word: Wide::signed(word),
             saturated: Signal::default(),
         }
@@ -135,8 +153,9 @@ impl Logic for RoundStage {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
-            let negative = self.negative.val();
-            self.word.next = if negative { self.shifted.sign.val().into() } else { word };
+            let (negative, sign) = (self.negative.val(), self.shifted.sign.val());
+            let word = if is_rectified(&self.positive, sign) { 0 } else { word };
+            self.word.next = if negative { sign.into() } else { word };
             self.saturated.next = saturated && !negative;
         }
     }
@@ -149,10 +168,11 @@ impl Logic for RoundStage {
         Verilog::Custom(format!(
             "// round_stage: nearest, ties to even, saturated to a word; or 1 if negative, else 0.
 {}always @(posedge clock) begin
-    word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : fits ? rounded[{top}:0] : limit;
+    word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : {}fits ? rounded[{top}:0] : limit;
     saturated <= ~negative & ~fits;
 end",
             rounding_text(word),
+            rectified_text(&self.positive, "shifted$sign", word),
             top = word - 1,
         ))
     }
@@ -164,16 +184,19 @@ pub(crate) struct RootRound {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) shifted: Shifted<In>,
     pub(crate) arrives: Signal<In, Bit>,
+    /// The word is 0 if the value is negative. One on machines with rectifiers.
+    pub(crate) positive: Vec<Signal<In, Bit>>,
     pub(crate) word: Wide<Out>,
     pub(crate) saturated: Signal<Out, Bit>,
 }
 
 impl RootRound {
-    pub(crate) fn new(word: u32) -> Self {
+    pub(crate) fn new(word: u32, rectifiers: usize) -> Self {
         RootRound {
             clock: Signal::default(),
             shifted: Shifted::new(&|_| word + 1),
             arrives: Signal::default(),
+            positive: signals(rectifiers),
             word: Wide::new(word),
             saturated: Signal::default(),
         }
@@ -185,6 +208,7 @@ impl Logic for RootRound {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
             let arrives = self.arrives.val();
+            let word = if is_rectified(&self.positive, self.shifted.sign.val()) { 0 } else { word };
             self.word.next = if arrives { word } else { 0 };
             self.saturated.next = saturated && arrives;
         }
@@ -198,10 +222,11 @@ impl Logic for RootRound {
         Verilog::Custom(format!(
             "// root_round: nearest, ties to even, saturated to a word; 0 when nothing arrives.
 {}always @(posedge clock) begin
-    word <= ~arrives ? {word}'d0 : fits ? rounded[{}:0] : limit;
+    word <= ~arrives ? {word}'d0 : {}fits ? rounded[{}:0] : limit;
     saturated <= arrives & ~fits;
 end",
             rounding_text(word),
+            rectified_text(&self.positive, "shifted$sign", word),
             word - 1,
         ))
     }
@@ -214,7 +239,7 @@ mod tests {
 
     /// Word and saturation of `floor` and a half, at 8 bits.
     fn rounded(floor: i128, half: bool, sticky: bool, over: bool) -> (i128, bool) {
-        let mut block = RoundStage::new(8);
+        let mut block = RoundStage::new(8, 0);
         block.connect_all();
         block.shifted.floor.next = floor;
         (block.shifted.half.next, block.shifted.sticky.next) = (half, sticky);

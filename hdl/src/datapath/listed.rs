@@ -6,7 +6,7 @@
 //! A PE saturates before it rounds: the floor is clamped while it is found out whether it is rounded up, so that the last stage
 //! is an increment.
 
-use crate::datapath::arithmetic::Shifted;
+use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text, signals};
 use crate::datapath::shift::{chosen, unused_code};
 use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
@@ -222,16 +222,19 @@ pub(crate) struct Clamp {
     pub(crate) number: Wide<In>,
     /// The word is 1 if the value is negative, else 0.
     pub(crate) negative: Signal<In, Bit>,
+    /// The word is 0 if the value is negative. One on machines with rectifiers.
+    pub(crate) positive: Vec<Signal<In, Bit>>,
     pub(crate) clamped: Clamped<Out>,
 }
 
 impl Clamp {
-    pub(crate) fn new(word: u32, amounts: Amounts) -> Self {
+    pub(crate) fn new(word: u32, amounts: Amounts, rectifiers: usize) -> Self {
         Clamp {
             clock: Signal::default(),
             part: Chosen::new(&|name| chosen_width(name, word, amounts)),
             number: Wide::new(amounts.index_bits()),
             negative: Signal::default(),
+            positive: signals(rectifiers),
             clamped: Clamped::new(&|_| word),
         }
     }
@@ -250,14 +253,15 @@ impl Logic for Clamp {
             let out = &mut self.clamped;
             let limit = if sign { word_min(word) } else { word_max(word) };
             let negative = self.negative.val();
-            out.word.next = if negative {
+            let rectified = is_rectified(&self.positive, sign);
+            out.word.next = if negative || rectified {
                 0
             } else if outside {
                 limit
             } else {
                 floor
             };
-            out.up.next = if negative { sign } else { up && !outside && !full };
+            out.up.next = if negative { sign } else { up && !outside && !full && !rectified };
             out.saturated.next = !negative && (over || (sign != (floor < 0)) != (up && full));
         }
     }
@@ -272,12 +276,14 @@ impl Logic for Clamp {
 wire full = ~part$window[{word}] & (&part$window[{top}:1]);
 wire differs = part$sign ^ part$window[{word}];
 always @(posedge clock) begin
-    clamped$word <= negative ? {word}'d0 : over | differs ? {{part$sign, {{{top}{{~part$sign}}}}}} : part$window[{word}:1];
-    clamped$up <= negative ? part$sign : up & ~over & ~differs & ~full;
+    clamped$word <= negative ? {word}'d0 : {rectified}over | differs ? {{part$sign, {{{top}{{~part$sign}}}}}} : part$window[{word}:1];
+    clamped$up <= negative ? part$sign : {not_rectified}up & ~over & ~differs & ~full;
     clamped$saturated <= ~negative & (over | (differs ^ (up & full)));
 end",
             losses_text(self.part.lost.width()),
             top = word - 1,
+            rectified = rectified_text(&self.positive, "part$sign", word),
+            not_rectified = if self.positive.is_empty() { "" } else { "~(positive$0 & part$sign) & " },
         ))
     }
 }

@@ -12,21 +12,24 @@ use rust_hdl::prelude::*;
 
 /// The word of a sum.
 #[block(clock, wires)]
-pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts) {
+pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, rectifiers: usize) {
     let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
     let sum: In<width>;
     /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
     let (code, code_later): In<{ code_bits(amounts) }>;
     /// The word is 1 if the sum is negative, else 0; t+5.
     let negative: In;
+    /// The word is 0 if the sum is negative; t+5. One on machines with rectifiers.
+    let positive: [In; rectifiers];
     let word: Out<word, signed>;
     let saturated: Out;
     // One of each, or none.
     let shifter = [Shifter(clock, width, word, amounts); barrel];
     let negative_t6: [Delay<1, 1>; barrel];
-    let round = [RoundStage(clock, word); barrel];
+    let positive_t6: [Delay<1, 1>; barrel * rectifiers];
+    let round = [RoundStage(clock, word, rectifiers); barrel];
     let listed = [ListedShift(clock, width, word, word, amounts); listed];
-    let clamp = [Clamp(clock, word, amounts); listed];
+    let clamp = [Clamp(clock, word, amounts, rectifiers); listed];
     let step = [Step(clock, word); listed];
 
     if listed.is_empty() {
@@ -36,6 +39,10 @@ pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts) {
         negative_t6[0] = negative;
         round[0].shifted = shifter[0].shifted;
         round[0].negative = negative_t6[0];
+        for n in 0..positive.len() {
+            positive_t6[n] = positive[n];
+            round[0].positive[n] = positive_t6[n];
+        }
         word = round[0].word;
         saturated = round[0].saturated;
     } else {
@@ -44,6 +51,9 @@ pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts) {
         clamp[0].part = listed[0].part;
         clamp[0].number = code_later;
         clamp[0].negative = negative;
+        for n in 0..positive.len() {
+            clamp[0].positive[n] = positive[n];
+        }
         step[0].clamped = clamp[0].clamped;
         word = step[0].word;
         saturated = step[0].saturated;
@@ -65,8 +75,8 @@ mod tests {
         let some: [&[u32]; 7] = [&[0], &[7], &[40], &[0, 1], &[2, 8, 15], &[0, 7, 8, 16], &[1, 2, 7, 8, 9, 15, 16, 63]];
         let lists = some.into_iter().map(|list| (Amounts::of(list.iter().copied()).unwrap(), list));
         for (amounts, list) in lists.chain([(Amounts::ANY, all)]) {
-            let mut block = Narrow::new(width, word, amounts);
-            let mut code = AmountCode::new(amounts);
+            let mut block = Narrow::new(width, word, amounts, 0);
+            let mut code = AmountCode::new(amounts, arch::isa::SHIFT_BITS);
             block.connect_all();
             code.connect_all();
             for value in (-(1 << 15)..1 << 15).step_by(37).chain([-1, 0, 127, 128, 255, 256, 32767]) {
@@ -90,7 +100,7 @@ mod tests {
     #[test]
     fn a_sign_is_one_or_nothing() {
         for amounts in [Amounts::ANY, Amounts::of([0, 3]).unwrap()] {
-            let mut block = Narrow::new(16, 8, amounts);
+            let mut block = Narrow::new(16, 8, amounts, 0);
             block.connect_all();
             for (value, word) in [(-(1 << 15), 1), (-1, 1), (0, 0), (300, 0)] {
                 (block.sum.next, block.negative.next) = (value, true);

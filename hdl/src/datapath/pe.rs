@@ -145,6 +145,8 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let control: In<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
     let starts: [In<StartControl>; widths.extremes] = |name| pe_width(widths, name);
+    /// A negative result becomes 0; t+5. One on machines with rectifiers.
+    let positive: [In; widths.rectifiers];
     /// Mask of the alu beat, at t.
     let admitted: In<1>;
     let bus: In<BusWrite> = |name| pe_width(widths, name);
@@ -181,7 +183,7 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let select = OperandSelect(clock, widths);
     let aligner = Align(word, accumulator, widths.alignments);
     let multiply_add = MultiplyAdd(clock, widths.factor, accumulator, widths.extremes, widths.leaves);
-    let narrow = Narrow(clock, accumulator, word, widths.shifts);
+    let narrow = Narrow(clock, accumulator, word, widths.shifts, widths.rectifiers);
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();
@@ -222,6 +224,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     narrow.code = control.shift_t4;
     narrow.code_later = control.shift_t5;
     narrow.negative = control.negative_t5;
+    for n in 0..positive.len() {
+        narrow.positive[n] = positive[n];
+    }
 
     admitted_t1 = admitted;
     admitted_t7 = admitted_t1;

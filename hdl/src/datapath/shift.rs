@@ -22,6 +22,9 @@ pub(crate) fn code_bits(amounts: Amounts) -> u32 {
     if amounts.listed().is_some() { amounts.index_bits() } else { SHIFT_BITS }
 }
 
+/// Bit of a field with a shift amount that says that negative results become 0, on machines with rectifiers.
+pub(crate) const POSITIVE_BIT: usize = SHIFT_BITS as usize;
+
 /// The amount of a code.
 fn decoded(amounts: Amounts, code: i128) -> i128 {
     match amounts.listed() {
@@ -69,14 +72,15 @@ pub(crate) struct AmountCode {
 }
 
 impl AmountCode {
-    pub(crate) fn new(amounts: Amounts) -> Self {
-        AmountCode { amount: Wide::new(SHIFT_BITS), code: Wide::new(code_bits(amounts)), _amounts: amounts }
+    /// Of a field of so many bits, which may say more above the amount.
+    pub(crate) fn new(amounts: Amounts, bits: u32) -> Self {
+        AmountCode { amount: Wide::new(bits), code: Wide::new(code_bits(amounts)), _amounts: amounts }
     }
 }
 
 impl Logic for AmountCode {
     fn update(&mut self) {
-        let amount = self.amount.val();
+        let amount = self.amount.val() & ((1 << SHIFT_BITS) - 1);
         self.code.next = match self._amounts.listed() {
             Some(list) => list.iter().position(|&listed| i128::from(listed) == amount).unwrap_or(0) as i128,
             None => amount,
@@ -88,13 +92,22 @@ impl Logic for AmountCode {
     fn hdl(&self) -> Verilog {
         let bits = self.code.width();
         let head = "// amount_code: what shifters are told for the amount of an instruction.\n";
+        let wide = self.amount.width() > SHIFT_BITS;
+        let range = if wide { format!("[{}:0]", SHIFT_BITS - 1) } else { String::new() };
+        let unused = if wide {
+            format!("wire unused_above = &amount[{}:{SHIFT_BITS}];\n", self.amount.width() - 1)
+        } else {
+            String::new()
+        };
         let text = match self._amounts.listed() {
-            None => "assign code = amount;".to_owned(),
+            None => format!("{unused}assign code = amount{range};"),
             Some(list) if list.len() == 1 => format!("wire unused_amount = &amount;\nassign code = {bits}'d0;"),
             Some(list) => {
                 let case = |(number, amount)| format!("        {SHIFT_BITS}'d{amount}: code = {bits}'d{number};\n");
                 let cases: String = list.iter().enumerate().skip(1).map(case).collect();
-                format!("always @(*)\n    case (amount)\n{cases}        default: code = {bits}'d0;\n    endcase")
+                format!(
+                    "{unused}always @(*)\n    case (amount{range})\n{cases}        default: code = {bits}'d0;\n    endcase"
+                )
             }
         };
         Verilog::Custom(head.to_owned() + &text)

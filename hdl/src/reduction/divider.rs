@@ -8,6 +8,7 @@
 
 use crate::rtl::signal::Wide;
 use arch::division::{Rounding, divide, operands};
+use arch::isa::SHIFT_BITS;
 use arch::number::ceil_log2;
 use rust_hdl::prelude::*;
 
@@ -33,6 +34,7 @@ pub(crate) struct Divider {
 }
 
 impl Divider {
+    /// The field of the places may say more above them.
     pub(crate) fn new(word: u32, places: u32, down: u32) -> Self {
         Divider {
             clock: Signal::default(),
@@ -59,7 +61,7 @@ impl Logic for Divider {
         } else if self.start.val() {
             let (dividend, divisor) = operands(self.sum.val(), word);
             let rounding = if self.down.val() == 0 { Rounding::Nearest } else { Rounding::Down };
-            let places = self.places.val() as u32;
+            let places = (self.places.val() & ((1 << SHIFT_BITS) - 1)) as u32;
             let (quotient, saturated) = divide(dividend, divisor, places, rounding, word);
             self._waiting.push((2 * word + AROUND, quotient, saturated));
         }
@@ -81,17 +83,23 @@ impl Logic for Divider {
     fn hdl(&self) -> Verilog {
         let word = self.word.width();
         let (top, both, count) = (word - 1, 2 * word, ceil_log2(u64::from(2 * word) + 1));
+        let by = self.places.width().min(SHIFT_BITS);
+        let (unused, range) = if self.places.width() > by {
+            (format!("wire unused_above = &places[{}:{by}];\n", self.places.width() - 1), format!("[{}:0]", by - 1))
+        } else {
+            (String::new(), String::new())
+        };
         Verilog::Custom(format!(
             "// divider: quotient of the two words of a sum, one bit per cycle.
 reg [{top}:0] dividend, divisor;
-reg [{places_last}:0] by;
+{unused}reg [{by_last}:0] by;
 reg taken, towards;
 always @(posedge clock) begin
     taken <= start & ~reset;
     // A negative divisor has borrowed from the dividend.
     dividend <= sum[{both_last}:{word}] + {{{{{top}{{1'b0}}}}, sum[{top}]}};
     divisor <= sum[{top}:0];
-    by <= places;
+    by <= places{range};
     towards <= |down;
 end
 
@@ -144,7 +152,7 @@ always @(posedge clock) begin
     word <= ~rounded | zero ? {word}'d0 : fits ? (sign ? -whole[{top}:0] : whole[{top}:0]) : limit;
     saturated <= rounded & ~zero & ~fits;
 end",
-            places_last = self.places.width() - 1,
+            by_last = by - 1,
             both_last = both - 1,
             both_last2 = both - 2,
             count_last = count - 1,

@@ -397,7 +397,7 @@ pub(crate) fn FunctionUnit(widths: &Widths) {
     let (log2_t1, log2_t2, log2_t3): Delay<log2, 1>;
     let segment_t1: Delay<segment, 1>;
     let start = TableStart(clock, widths);
-    let operand = RoundStage(clock, word);
+    let operand = RoundStage(clock, word, 0);
     let operand_saturated_t9: FlagDelay<6>;
     let places = TablePlaces(clock, widths);
     let shift = TableShift(clock, widths);

@@ -8,7 +8,7 @@
 
 use crate::beats::{FunctionBeat, RootBeat, TableWrite, Widths};
 use crate::datapath::arithmetic::RootRound;
-use crate::datapath::shift::{AmountCode, Shifter, code_bits};
+use crate::datapath::shift::{AmountCode, POSITIVE_BIT, Shifter, code_bits};
 use crate::reduction::divider::Divider;
 use crate::reduction::function::FunctionUnit;
 use blocks::block;
@@ -58,11 +58,12 @@ pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     let tables: [In<TableWrite>; functions] = |name| widths.beat(name);
     let result: Out<word>;
     let saturated: Out;
-    let shift_code = AmountCode(widths.root_shifts);
+    let shift_code = AmountCode(widths.root_shifts, widths.beat("shift"));
     let code_t1: Delay<{ code_bits(widths.root_shifts) }, 1>;
     let shifter = Shifter(clock, accumulator, word, widths.root_shifts);
     let plain_t2: FlagDelay<2>;
-    let round = RootRound(clock, word);
+    let positive_t2: [FlagDelay<2>; widths.rectifiers];
+    let round = RootRound(clock, word, widths.rectifiers);
     let splits = [RootSplit(); functions];
     let units = [FunctionUnit(clock, reset, widths); functions];
     let joins = [RootJoin(word); functions];
@@ -78,6 +79,10 @@ pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     shifter.code_later = code_t1;
     round.shifted = shifter.shifted;
     round.arrives = plain_t2;
+    for n in 0..positive_t2.len() {
+        positive_t2[n] = beat.shift.bit(POSITIVE_BIT);
+        round.positive[n] = positive_t2[n];
+    }
     if units.is_empty() {
         plain_t2 = beat.valid;
         result = round.word;

@@ -140,6 +140,9 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
     saturated_now = result.saturated;
     saturated = saturated_now;
     wire_read_addresses!(beat, beat_now);
+    for n in 0..pe.positive.len() {
+        pe.positive[n] = pipeline.positive_t5[n];
+    }
     for n in 0..pe.starts.len() {
         pe.starts[n] = pipeline.starts[n];
     }

@@ -155,6 +155,10 @@ impl<A: Sum> Values for Numbers<A> {
             let (word, saturated) = match finish {
                 Finish::Negative => (i64::from(sum.exact(self.accumulator) < 0), false),
                 Finish::Round => sum.rounded(self.accumulator, shift, self.word),
+                Finish::Positive => {
+                    let (word, saturated) = sum.rounded(self.accumulator, shift, self.word);
+                    (word.max(0), saturated)
+                }
             };
             words.push(word);
             any |= saturated && taken;
@@ -169,6 +173,7 @@ impl<A: Sum> Values for Numbers<A> {
             return divide(dividend, divisor, root.shift, rounding, word);
         }
         let (h, saturated) = rounded_wide(sum, root.shift, word);
+        let h = if root.positive && root.function.is_none() { h.max(0) } else { h };
         let Some(RootFunction::Table(usage)) = root.function else { return (h, saturated) };
         if tables.is_empty() {
             return (0, saturated);

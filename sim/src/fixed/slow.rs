@@ -56,6 +56,10 @@ fn result<P: std::iter::Iterator<Item = Vec<i64>>>(
             let (word, saturated) = match finish.alu() {
                 isa::Finish::Round => saturate(round_half_even(held, *shift), program.word),
                 isa::Finish::Negative => (i64::from(held < 0), false),
+                isa::Finish::Positive => {
+                    let (word, saturated) = saturate(round_half_even(held, *shift), program.word);
+                    (if word < 0 { 0 } else { word }, saturated)
+                }
             };
             let may_wrap = *bound == SumBound::Ranges && !combine.compares();
             (word, saturated || may_wrap && held != sum)
@@ -205,7 +209,7 @@ mod tests {
                 scale: 0,
                 combine: draw.of(&Combine::ALL),
                 shift,
-                finish: draw.of(&[Finish::Round, Finish::Round, Finish::Negative]),
+                finish: draw.of(&[Finish::Round, Finish::Round, Finish::Positive, Finish::Negative]),
                 bound: draw.of(&[SumBound::Formats, SumBound::Ranges]),
             },
         };

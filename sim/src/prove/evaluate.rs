@@ -31,7 +31,7 @@ impl Terms {
             Node::Wide(sum) | Node::Finish { sum, .. } | Node::Low(sum) | Node::Quotient { sum, .. } => {
                 self.words_of(sum, visit);
             }
-            Node::Function { of, .. } => visit(of),
+            Node::Function { of, .. } | Node::Positive(of) => visit(of),
             Node::Either(one, other) => [one, other].into_iter().for_each(visit),
         }
     }
@@ -78,8 +78,10 @@ impl Terms {
                 match finish {
                     Finish::Negative => i128::from(sum < 0),
                     Finish::Round => i128::from(saturate(round_half_even(sum, shift), self.word).0),
+                    Finish::Positive => unreachable!("a positive part is a term of its own"),
                 }
             }
+            Node::Positive(of) => values[of.0 as usize].max(0),
             Node::Low(sum) => wrap(self.evaluate_sum(sum, values), self.word),
             Node::Function { table, of } => {
                 i128::from(self.table(table).evaluate(self.word, values[of.0 as usize] as i64))

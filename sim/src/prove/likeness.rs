@@ -62,6 +62,7 @@ impl<'a> Likeness<'a> {
 pub(super) fn operand_pairs(terms: &Terms, expected: Term, found: Term) -> Vec<(Term, Term)> {
     match (terms.node(expected), terms.node(found)) {
         (Node::Function { table: one, of: a }, Node::Function { table: other, of: b }) if one == other => vec![(a, b)],
+        (Node::Positive(a), Node::Positive(b)) => vec![(a, b)],
         _ => sums_alike(terms, expected, found).map_or_else(Vec::new, |(a, b)| pairs_of_sums(terms, a, b)),
     }
 }

@@ -133,7 +133,8 @@ impl Values for Symbols {
         if let Some(RootFunction::Divide(rounding)) = root.function {
             return (terms.quotient(sum, root.shift, rounding), false);
         }
-        let word = terms.finish(sum, Finish::Round, root.shift);
+        let finish = if root.positive && root.function.is_none() { Finish::Positive } else { Finish::Round };
+        let word = terms.finish(sum, finish, root.shift);
         let Some(RootFunction::Table(usage)) = root.function else { return (word, false) };
         if tables.is_empty() {
             return (Term::default(), false);

@@ -7,11 +7,12 @@
 //! are computed in the same way have one number, wherever and in whatever order they are computed. What a rounding, a table or a divider
 //! does to a word that is not constant is left open: nothing is said of them but that equal operands give equal results.
 //!
-//! Three laws of the numbers are used beside those of sums, each of which the array obeys:
+//! Four laws of the numbers are used beside those of sums, each of which the array obeys:
 //!
 //! 1. What is constant is computed.
 //! 2. A word that is shifted to the left and back again, or taken from a sum in which it is alone, is the word it was.
-//! 3. A bus that two words reach at once holds their bits, or-ed: the same word twice, or with 0, is that word.
+//! 3. `t - n * t` is the positive part of a word `t`, if `n` is 1 where `t`, or the sum that `t` is rounded from, is negative, else 0.
+//! 4. A bus that two words reach at once holds their bits, or-ed: the same word twice, or with 0, is that word.
 
 use super::hash::Map;
 use super::sums::{Open, Part, Product, SumId, Sums};
@@ -61,6 +62,8 @@ pub(super) enum Node {
         /// By how many places it is shifted first.
         shift: u32,
     },
+    /// The word, or 0 if it is negative.
+    Positive(Term),
     /// The low bits of a sum.
     Low(SumId),
     /// A function of a word.
@@ -250,15 +253,59 @@ impl Terms {
         }
     }
 
+    /// The word whose positive part a sum is: law 3.
+    fn positive_part(&self, sum: SumId) -> Option<Term> {
+        let &[one, other] = self.sums.parts(sum)? else { return None };
+        let alone = |(Product(word, none), times): Part| {
+            (none == Term::NONE && word != Term::NONE && times == 1 && self.is_word(word)).then_some(word)
+        };
+        let (word, (Product(a, b), times)) = match (alone(one), alone(other)) {
+            (Some(word), None) => (word, other),
+            (None, Some(word)) => (word, one),
+            _ => return None,
+        };
+        let sign = if a == word { b } else { a };
+        if times != -1 || (a != word && b != word) || sign == Term::NONE {
+            return None;
+        }
+        let Node::Finish { sum: tested, finish: Finish::Negative, .. } = self.node(sign) else { return None };
+        let fits = 1 << (self.accumulator - self.word);
+        let of_word = self.alone(tested).is_some_and(|(of, times)| of == word && (1..=fits).contains(&times));
+        let of_sum = matches!(self.node(word), Node::Finish { sum, finish: Finish::Round, .. } if sum == tested);
+        (of_word || of_sum).then_some(word)
+    }
+
+    /// The word, or 0 if it is negative.
+    fn positive(&mut self, word: Term) -> Term {
+        match (self.value(word), self.node(word)) {
+            (Some(value), _) => self.constant(value.max(0)),
+            (None, Node::Positive(_)) => word,
+            _ => self.term(Node::Positive(word)),
+        }
+    }
+
     /// What becomes of a sum.
     pub(super) fn finish(&mut self, sum: SumId, finish: Finish, shift: u32) -> Term {
+        if finish == Finish::Positive {
+            let word = self.finish(sum, Finish::Round, shift);
+            let positive = self.positive(word);
+            self.trace(positive);
+            return positive;
+        }
+        if let (Finish::Round, 0, Some(word)) = (finish, shift, self.positive_part(sum)) {
+            let positive = self.positive(word);
+            self.trace(positive);
+            return positive;
+        }
         let constant = self.sums.constant(sum);
         let word = match (constant, finish) {
             (Some(value), Finish::Negative) => self.constant(i64::from(value < 0)),
-            (Some(value), Finish::Round) => self.constant(saturate(round_half_even(value, shift), self.word).0),
+            (Some(value), Finish::Round | Finish::Positive) => {
+                self.constant(saturate(round_half_even(value, shift), self.word).0)
+            }
             // A sign does not depend on the shift.
             (None, Finish::Negative) => self.term(Node::Finish { sum, finish, shift: 0 }),
-            (None, Finish::Round) => match self.alone(sum) {
+            (None, Finish::Round | Finish::Positive) => match self.alone(sum) {
                 Some((word, coefficient)) if self.word + shift <= self.accumulator && coefficient == 1 << shift => word,
                 _ => self.term(Node::Finish { sum, finish, shift }),
             },

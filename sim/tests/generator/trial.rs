@@ -43,6 +43,8 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         gradient_depth: Some(0),
         extremes: Some(true),
         squares: Some(true),
+        // Some do without: they take more operations for the same words.
+        rectifiers: Some(pes_per_pu.is_multiple_of(2)),
         scalar: Some(true),
         column_buses: Some(pus.is_multiple_of(pes_per_pu) || pes_per_pu.is_multiple_of(pus)),
         ..grid(pus, pes_per_pu, word)

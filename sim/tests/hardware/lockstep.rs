@@ -143,6 +143,37 @@ fn across(spec: &MachineSpec) -> MachineSpec {
     MachineSpec { column_buses: Some(true), ..spec.clone() }
 }
 
+/// A grid that makes negative results 0.
+fn rectifying(spec: &MachineSpec) -> MachineSpec {
+    MachineSpec { rectifiers: Some(true), ..spec.clone() }
+}
+
+/// Negative results become 0 in PEs, in roots and in the scalar unit, with any shift amount and with a few.
+#[test]
+fn negative_results_become_zero() {
+    check(rectifying(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 4, 16) }))), 0..60);
+    check(rectifying(&MachineSpec { pad_register: Some(true), ..grid(1, 2, 9) }), 0..60);
+    for few in few_amounts() {
+        check(rectifying(&few), 0..60);
+    }
+}
+
+/// PEs, and roots, that leave negative words negative.
+#[test]
+fn a_negative_result_is_found() {
+    let [wide, _, few] = few_amounts();
+    let in_pe = (few, "positive_0 & part_sign ? 24'd0 : ", "");
+    let in_root = (wide, "~arrives ? 16'd0 : positive_0 & shifted_sign ? 16'd0 : ", "~arrives ? 16'd0 : ");
+    for (spec, right, wrong) in [in_pe, in_root] {
+        let machine = Machine::try_from(rectifying(&spec)).expect("a valid grid");
+        let mut rtl = hdl::elaborate(&machine);
+        assert!(rtl.verilog.contains(right), "the text has changed");
+        rtl.verilog = rtl.verilog.replace(right, wrong);
+        let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
+        assert!(found.is_err(), "a negative result stayed and nobody noticed: {right}");
+    }
+}
+
 /// Results of rows that go to columns, with and without functions, the scalar unit, tiles and pads with registers.
 #[test]
 fn rows_to_columns() {
@@ -329,7 +360,8 @@ fn blocks_simulate_as_their_text_does() {
     let unit = with_unit(&comparing(&tiled));
     let lanes = MachineSpec { output_words: Some(2), ..comparing(&grid(4, 1, 9)) };
     let wide = MachineSpec { output_words: Some(2), emit_words: Some(4), ..comparing(&grid(2, 2, 9)) };
-    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))] {
+    let rectified = [rectifying(&unit), rectifying(&few)];
+    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))].into_iter().chain(rectified) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }

@@ -11,6 +11,7 @@ mod logistic;
 #[path = "../made_up/mod.rs"]
 mod made_up;
 mod modelled;
+mod rectifiers;
 mod squares;
 mod store;
 mod tiles;

@@ -4,6 +4,7 @@
 mod faults;
 
 use crate::made_up;
+use arch::isa::{AluInstruction, Finish};
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::fixed::{self, Kind, SumBound};
@@ -40,6 +41,7 @@ fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
         divider: Some(true),
         extremes: Some(true),
         squares: Some(true),
+        rectifiers: Some(pes_per_pu.is_multiple_of(2)),
         ..MachineSpec::default()
     }
 }
@@ -126,6 +128,47 @@ fn another_program_is_refuted() {
         refuted += 1;
     }
     assert!(refuted >= 5, "{refuted} operations");
+}
+
+/// Positive parts as one beat, in PEs and roots, and as several beats; and images that forget one.
+#[test]
+fn lost_rectifiers_are_refuted() {
+    let text = "def f(float(6) X, float(6) W) -> (Y, r) {
+  Y(i) = fmax(X(i) - W(i), 0.0)
+  h +=! X(i) * W(i)
+  r = fmax(h, 0.0)
+}";
+    let (program, _) = language::parse(Language::TensorComprehensions, text, &language::Options::default()).unwrap();
+    let (model, steps) = made_up::values(&program, 1, 2);
+    let names = ["Y", "r"].map(str::to_owned).to_vec();
+    let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
+    let of = |pes_per_pu| Climb::new(&program, &options, &model, &steps, &grid(2, pes_per_pu)).unwrap();
+    let [with, without] = [2, 3].map(of);
+    assert_eq!(with.fixed, without.fixed, "words do not depend on the grid");
+    without.prove().unwrap();
+    with.prove().unwrap();
+    let image = with.image();
+    let mut lost = Vec::new();
+    let of_words = |alu: &AluInstruction| alu.write.is_some() && alu.finish == Finish::Positive;
+    for number in (0..image.alu.len()).filter(|&n| of_words(&image.alu[n].instruction)) {
+        let mut own = image.clone();
+        own.alu[number].instruction.finish = Finish::Round;
+        lost.push(("alu", number, own));
+    }
+    for number in (0..image.root.len()).filter(|&n| image.root[n].positive) {
+        let mut own = image.clone();
+        own.root[number].positive = false;
+        lost.push(("root", number, own));
+    }
+    assert!(
+        ["alu", "root"].iter().all(|&stream| lost.iter().any(|of| of.0 == stream)),
+        "{}",
+        with.compiled.stages.jobs
+    );
+    for (stream, number, own) in lost {
+        let verdict = prove(&with.fixed, &own, "", 2, &mut |_, _| true);
+        assert!(matches!(verdict, Verdict::Refuted(_)), "{stream} {number}: {verdict}");
+    }
 }
 
 /// Sums of which only ranges say that they fit may wrap around elsewhere in another accumulator; the others may not.

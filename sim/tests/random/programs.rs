@@ -168,10 +168,10 @@ proptest! {
         words in proptest::collection::vec(-32768..=32767i64, 30),
         (rows, columns) in (1..=5u32, 1..=6u32),
         (align, shift) in (0..=20u32, 0..=30u32),
-        (combine, negative, square) in (proptest::sample::select(Combine::ALL.to_vec()), any::<bool>(), any::<bool>()),
+        (combine, square) in (proptest::sample::select(Combine::ALL.to_vec()), any::<bool>()),
+        finish in proptest::sample::select(vec![Finish::Round, Finish::Positive, Finish::Negative]),
         accumulator in proptest::sample::select(vec![32u32, 48, 64, 80]),
     ) {
-        let finish = if negative { Finish::Negative } else { Finish::Round };
         // The square of a difference has two bits more than a product; what is compared has to fit (law 9).
         let square = square && accumulator > 32;
         let tensor = |name: &str, shape: &[u32], role| fixed::Tensor {
@@ -236,6 +236,10 @@ proptest! {
             sum = wrap(combine.join(sum, i128::from(s[row]) << align), accumulator);
             let (word, saturated) = match finish {
                 Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, shift), 16),
+                Finish::Positive => {
+                    let (word, saturated) = saturate(round_half_even(sum, shift), 16);
+                    (if sum < 0 { 0 } else { word }, saturated)
+                }
                 Finish::Negative => (i64::from(sum < 0), false),
             };
             saturations += u64::from(saturated);

@@ -10,7 +10,7 @@
 //! | `accumulator` | on a board, as wide as the widest sum of the programs; otherwise the default of the word |
 //! | `table_entries` | all tables of the program that has most; none where nothing is looked up or divided |
 //! | depths of pads and programs | those of the program that needs most |
-//! | `divider`, `extremes`, `squares` | there if a program needs them |
+//! | `divider`, `extremes`, `squares`, `rectifiers` | there if a program needs them |
 //! | `scalar`, `column_buses` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
 //! | `pad_register` | on a board whose block memories are late, if pads are made of them |
 //! | `pads_in_rows` | the same, or on any board if steps are shorter by it |

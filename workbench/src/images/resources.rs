@@ -82,6 +82,9 @@ const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(
 const EXCHANGE: Block = Block { lut: Linear::new(0.0, 1.0, 6.0), ff: Linear::new(-1.0, 1.0, 2.0) };
 const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::new(0.0, 0.0, 70.0) };
 
+/// What makes the negative results of a PE 0.
+const RECTIFIER: Block = Block { lut: Linear::new(0.0, 0.0, 2.0), ff: Linear::new(0.0, 0.0, 0.0) };
+
 /// The subtracter before the multiplier of a PE, and what selects its result.
 const SQUARES: Block = Block { lut: Linear::new(4.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 1.0) };
 
@@ -266,6 +269,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
             0.0
         };
         let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
+        let pe = if machine.rectifiers() { pe + cells(&RECTIFIER) } else { pe };
         let buses = if machine.column_buses() { f64::from(machine.crossings()) } else { 0.0 };
         let crossing = if buses > 0.0 {
             let joins = rows as f64 - buses;

@@ -11,6 +11,7 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///
 ///     a > b           =>  (b - a) < 0
 ///     a >= b          =>  1 - ((a - b) < 0)
+///     max(a, 0)       =>  max(a, 0)                (an operation of its own)
 ///     min(a, b)       =>  select(a < b, a, b)      (the one that is known to be the smaller, if one is)
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
@@ -115,6 +116,11 @@ pub(super) fn less(a: Expr, b: Expr) -> Expr {
     }
 }
 
+/// The value, or 0 if that is negative.
+fn positive(e: Expr) -> Expr {
+    Expr::Binary(Binary::Max, Box::new(e), Box::new(Expr::Constant(0.0)))
+}
+
 fn not(e: Expr) -> Expr {
     Expr::sub(Expr::Constant(1.0), e)
 }
@@ -180,6 +186,8 @@ fn larger(a: Expr, b: Expr, known: Known<'_>) -> Expr {
     match (bounds(&a, known), bounds(&b, known)) {
         (of_a, of_b) if of_a.0 >= of_b.1 => a,
         (of_a, of_b) if of_b.0 >= of_a.1 => b,
+        _ if b == Expr::Constant(0.0) => positive(a),
+        _ if a == Expr::Constant(0.0) => positive(b),
         _ => choose(less(a.clone(), b.clone()), b, a),
     }
 }

@@ -70,9 +70,10 @@ const COMBINES: [(&str, Combine); 4] =
     [("+", Combine::Add), ("-", Combine::Subtract), ("max", Combine::Maximum), ("min", Combine::Minimum)];
 
 /// How an accumulator becomes a word.
-const FINISHES: [(&str, Finish); 4] = [
+const FINISHES: [(&str, Finish); 5] = [
     ("round", Finish::Round),
     ("negative", Finish::Negative),
+    ("positive", Finish::Positive),
     ("nearest", Finish::Whole(Rounding::Nearest)),
     ("floor", Finish::Whole(Rounding::Down)),
 ];

@@ -197,7 +197,9 @@ impl Reader {
         }
         self.cursor.expect(">>")?;
         job.shift = self.cursor.integer()?;
-        job.finish = if self.cursor.take("negative") { Finish::Negative } else { Finish::Round };
+        let finishes = [("negative", Finish::Negative), ("positive", Finish::Positive)];
+        let finish = finishes.into_iter().find(|(word, _)| self.cursor.take(word));
+        job.finish = finish.map_or(Finish::Round, |(_, finish)| finish);
         Ok(())
     }
 

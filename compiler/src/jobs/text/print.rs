@@ -95,7 +95,11 @@ fn value(job: &Job) -> String {
         Some(a) if job.square => format!("({} - {})^2", access(a), source(&job.b)),
         Some(a) => format!("{} * {}", access(a), source(&job.b)),
     };
-    let finish = if job.finish == Finish::Negative { " negative" } else { "" };
+    let finish = match job.finish {
+        Finish::Round => "",
+        Finish::Negative => " negative",
+        Finish::Positive => " positive",
+    };
     format!("{start}{combine} {product} >> {}{finish}", job.shift)
 }
 

@@ -171,7 +171,11 @@ impl Generator<'_> {
             },
             align: random.amount(self.machine.alignments(), 0, word - 1),
             shift: random.amount(self.machine.shifts(), word / 2, 2 * word),
-            finish: if random.chance(85) { Finish::Round } else { Finish::Negative },
+            finish: match random.below(100) {
+                0..15 => Finish::Negative,
+                15..50 if self.machine.rectifiers() => Finish::Positive,
+                _ => Finish::Round,
+            },
             immediate_b: random.word(word),
             immediate_c: random.word(word),
             write,
@@ -229,6 +233,7 @@ impl Generator<'_> {
             count: random.range(1, 40),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
             shift: random.amount(self.machine.root_shifts(), word / 2, 2 * word + 2),
+            positive: self.machine.rectifiers() && random.chance(40),
             function: None,
             end: false,
         };
