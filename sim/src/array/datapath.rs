@@ -5,10 +5,12 @@
 //! What a word is, and what is done with two of them, is left to [`Values`].
 
 mod ahead;
+mod deferred;
 mod exchange;
 mod leaving;
 mod masked;
 mod parked;
+mod products;
 mod seen;
 
 use super::numbers::Numbers;
@@ -17,14 +19,16 @@ use super::stream::Beat;
 use super::values::{Maker, Values};
 use super::watch::PuView;
 use arch::isa::{
-    Address, AluInstruction, Combine, Factor, LEVELS, MoveInstruction, Pad, RootInstruction, ScalarInstruction, Start,
+    Address, AluInstruction, Combine, LEVELS, MoveInstruction, Pad, RootInstruction, ScalarInstruction, Start,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
+use deferred::{Admitted, Deferred};
 use exchange::hide;
 use leaving::{Emission, Landing, Queue};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
@@ -33,7 +37,7 @@ pub(super) trait Datapath: std::fmt::Debug {
     /// Whether the transfer at the output port is the last one of its beat.
     fn ends_beat(&self) -> bool;
     /// One cycle.
-    fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool);
+    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool);
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
     fn saturated(&self) -> bool;
     fn clear_saturated(&mut self);
@@ -54,6 +58,15 @@ pub(super) fn new(machine: &Machine) -> Box<dyn Datapath> {
         of(machine, Numbers::<i64>::new(machine))
     } else {
         of(machine, Numbers::<i128>::new(machine))
+    }
+}
+
+/// The same, beat by beat and lane by lane.
+pub(super) fn beat_by_beat(machine: &Machine) -> Box<dyn Datapath> {
+    if machine.accumulator() <= 64 {
+        of(machine, Numbers::<i64>::one_by_one(machine))
+    } else {
+        of(machine, Numbers::<i128>::one_by_one(machine))
     }
 }
 
@@ -108,7 +121,12 @@ struct Lanes<V: Values> {
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
+    /// PEs that a beat of the move or load stream writes.
     taken: Vec<bool>,
+    admitted: Admitted,
+    /// Products that wait; only in `bulk`.
+    deferred: Option<Deferred<V::Word>>,
+    bulk: bool,
     /// The scalar unit: the only PE of a grid of its own.
     unit: Option<Box<Lanes<V>>>,
     /// While somebody watches: which PU, and what happens in it in this cycle.
@@ -135,28 +153,9 @@ fn alone(machine: &Machine) -> Machine {
 
 fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
     let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
-    (i64::from(address.base) + offset).rem_euclid(depth as i64) as usize
-}
-
-/// What a factor of a beat's products is: a word per lane, or one for all.
-enum Operand<'a, W> {
-    Words(&'a [W]),
-    Word(W),
-}
-
-/// `step(sum, taken, a, b)` in every lane.
-fn each<V: Values>(
-    values: &mut V,
-    sums: &mut [V::Sum],
-    taken: &[bool],
-    (a, b): (&[V::Word], &Operand<'_, V::Word>),
-    step: impl Fn(&mut V, &mut V::Sum, bool, V::Word, V::Word),
-) {
-    let lanes = sums.iter_mut().zip(a).zip(taken);
-    match b {
-        Operand::Word(b) => lanes.for_each(|((sum, &a), &taken)| step(values, sum, taken, a, *b)),
-        Operand::Words(b) => lanes.zip(*b).for_each(|(((sum, &a), &taken), &b)| step(values, sum, taken, a, b)),
-    }
+    let place = i64::from(address.base) + offset;
+    // Hardly any wraps, and a division takes long.
+    if (0..depth as i64).contains(&place) { place as usize } else { place.rem_euclid(depth as i64) as usize }
 }
 
 /// What a tree makes of its inputs.
@@ -208,6 +207,9 @@ impl<V: Values> Lanes<V> {
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
             taken: vec![false; pes],
+            admitted: Admitted { lanes: vec![false; pes], all: false, by: None },
+            deferred: None,
+            bulk: values.in_bulk(),
             unit: machine.scalar().then(|| Box::new(Lanes::unit(machine, values.clone()))),
             seen: None,
             values,
@@ -219,6 +221,8 @@ impl<V: Values> Lanes<V> {
         let mut unit = Lanes::new(&alone(machine), values);
         // What is no memory reads as 0.
         unit.pads[Pad::Model as usize].fill(V::Word::default());
+        // The only PE of its grid.
+        unit.bulk = false;
         unit
     }
 
@@ -235,9 +239,16 @@ impl<V: Values> Lanes<V> {
         while self.landings.front().is_some_and(|l| l.cycle == self.now) {
             let landing = self.landings.pop_front().expect("just checked");
             let from = landing.address * self.pes;
+            self.touch(landing.pad, &(from..from + self.pes));
             let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            for (pe, ((word, &new), &taken)) in words.iter_mut().zip(&landing.words).zip(&landing.taken).enumerate() {
-                if taken {
+            let all = landing.taken.is_empty();
+            if all && !self.ahead {
+                words.copy_from_slice(&landing.words);
+                self.spare.push((landing.words, landing.taken));
+                continue;
+            }
+            for (pe, (word, &new)) in words.iter_mut().zip(&landing.words).enumerate() {
+                if all || landing.taken[pe] {
                     if self.ahead {
                         self.fresh.push((landing.pad, from + pe, *word));
                     }
@@ -268,10 +279,14 @@ impl<V: Values> Lanes<V> {
             self.emit(beat, &places);
             return last;
         }
-        self.mask(&i.mask, &i.counts, counters);
+        if first {
+            // A sum that did not end, in a tile that did.
+            self.deferred = None;
+        }
+        self.admit(&i.mask, &i.counts, counters);
         self.see_operands(beat, bank);
-        let leaves = self.leaves(i);
-        let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
+        let (leaves, defers) = (self.leaves(i), self.defers(i));
+        let Lanes { values, pads, accumulators, gradients, admitted: Admitted { lanes: taken, all, .. }, .. } = self;
         let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
         if let (true, Some(from), true) = (first, parked, leaves || !beats.first_tile) {
             // A sum that goes on does so in every PE, whatever the mask of this beat; one that leaves, in those that it admits.
@@ -287,43 +302,22 @@ impl<V: Values> Lanes<V> {
                     let start = values.constant(i.immediate_c);
                     accumulators.fill(values.start(start, i.align));
                 }
-                Start::Pad(pad) => {
-                    for (sum, &c) in accumulators.iter_mut().zip(words(pad)) {
-                        *sum = values.start(c, i.align);
-                    }
+                Start::Pad(pad) => values.start_all(accumulators, words(pad), i.align),
+            }
+            if !*all {
+                for (sum, _) in accumulators.iter_mut().zip(&*taken).filter(|&(_, &taken)| !taken) {
+                    sum.clone_from(&nothing);
                 }
             }
-            for (sum, _) in accumulators.iter_mut().zip(&*taken).filter(|&(_, &taken)| !taken) {
-                sum.clone_from(&nothing);
-            }
         }
-        let b = match i.b {
-            Factor::Immediate => Operand::Word(values.constant(i.immediate_b)),
-            Factor::Pad(pad) => Operand::Words(words(pad)),
-        };
-        let factors = (words(i.a), &b);
-        // Outside the mask a product is 0, which is nothing to a sum.
-        let masked = |a: V::Word, taken: bool| if taken { a } else { V::Word::default() };
-        match i.combine {
-            combine if i.square => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
-                if taken {
-                    values.square(combine, sum, a, b);
-                }
-            }),
-            Combine::Add => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
-                values.add(sum, masked(a, taken), b);
-            }),
-            Combine::Subtract => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
-                values.subtract(sum, masked(a, taken), b);
-            }),
-            extreme => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
-                if taken {
-                    values.compare(extreme, sum, a, b);
-                }
-            }),
+        if defers {
+            self.defer(beat, &places);
+        } else {
+            self.multiply(beat, &places);
+            self.see_sums();
         }
-        self.see_sums();
         if last {
+            self.settle();
             if let (Some(from), false) = (parked, leaves || beats.last_tile) {
                 self.parking.push_back((self.now + timing::PARK_WRITE, from, self.accumulators.clone()));
             }
@@ -335,9 +329,9 @@ impl<V: Values> Lanes<V> {
     /// What a beat of the scalar stream does.
     fn scalar(&mut self, beat: &Beat<ScalarInstruction>, beats: &Beats) {
         let Some(unit) = &mut self.unit else { return };
-        let ScalarInstruction { alu, send } = beat.instruction;
+        let ScalarInstruction { alu, send } = *beat.instruction;
         let Beat { number, counters, .. } = *beat;
-        let last = unit.alu(&Beat { number, instruction: alu, counters }, beats, Maker::Scalar(number));
+        let last = unit.alu(&Beat { number, instruction: Arc::new(alu), counters }, beats, Maker::Scalar(number));
         if send && last {
             let mut word = Vec::new();
             let saturated = unit.values.finish(&unit.accumulators, &[true], alu.finish, alu.shift, &mut word);
@@ -396,6 +390,7 @@ impl<V: Values> Lanes<V> {
             unit.saturated |= global.1;
             self.values.wrote(global.0, maker);
         }
+        self.touch(i.pad, &(from..from + self.pes));
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         let nothing = (V::Word::default(), false);
         let in_cycle = |cycle: u64| self.row_bus.iter().find(|b| b.0 == cycle).map(|b| &b.1);
@@ -444,6 +439,7 @@ impl<V: Values> Lanes<V> {
         if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
             unit.put(i.pad, from / self.pes, input[0]);
         }
+        self.touch(i.pad, &(from + some.start..from + some.end));
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         for pe in some {
             let word = &mut words[pe];
@@ -466,7 +462,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.fifo.ends_beat()
     }
 
-    fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
+    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool) {
         if popped {
             self.fifo.pop();
         }
@@ -475,7 +471,7 @@ impl<V: Values> Datapath for Lanes<V> {
             unit.see_nothing();
         }
         let received = |input: &[i64]| input.iter().map(|&word| self.values.received(word)).collect();
-        self.waiting.push_back((*beats, input.map(received)));
+        self.waiting.push_back((beats, input.map(received)));
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
             // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
@@ -488,6 +484,7 @@ impl<V: Values> Datapath for Lanes<V> {
             if let Some(beat) = &beats.scalar {
                 self.scalar(beat, &beats);
             }
+            self.settle_fresh();
             self.look_up();
             if let Some(root) = &beats.root {
                 self.root(root);
@@ -549,6 +546,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.waiting.clear();
         self.landings.clear();
         self.fresh.clear();
+        self.deferred = None;
         self.parking.clear();
         self.part = 0;
         self.trees.clear();

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | `sequencer` | streams, run states, loader states: which beats are issued when |
 //! | `datapath` | what a beat does, and when its results land |
+//! | `bulk` | sums of many beats and lanes at once, with the vector instructions of this processor |
 //! | `values` | what a word and a sum can be: `numbers`, the terms of a proof, or nothing: `control` |
 //! | [`watch`] | what can be seen of all that, for waves |
 
+mod bulk;
 mod control;
 mod datapath;
 mod numbers;
@@ -48,6 +50,11 @@ impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
         Array::with(machine, datapath::new(machine))
+    }
+
+    /// A grid after reset that computes each beat by itself and each lane by itself: the slow twin of [`Array::new`], to compare it with.
+    pub fn beat_by_beat(machine: &Machine) -> Array {
+        Array::with(machine, datapath::beat_by_beat(machine))
     }
 
     /// A grid after reset that holds nothing and sends zeros, each in the cycle in which the grid would send a word: for who counts cycles.
@@ -132,15 +139,15 @@ impl Array {
             seen.output.clone_from(&output);
         }
         let beats = self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat());
-        self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
+        let issued = [
+            beats.alu.is_some(),
+            beats.root.is_some(),
+            beats.moves.is_some(),
+            beats.load.is_some(),
+            beats.scalar.is_some(),
+        ];
+        self.datapath.cycle(beats, if input_taken { input } else { None }, popped);
         if let Some(seen) = &mut self.observation {
-            let issued = [
-                beats.alu.is_some(),
-                beats.root.is_some(),
-                beats.moves.is_some(),
-                beats.load.is_some(),
-                beats.scalar.is_some(),
-            ];
             for (stream, issued) in seen.streams.iter_mut().zip(issued) {
                 stream.issued = issued;
             }

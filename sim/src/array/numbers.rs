@@ -1,7 +1,10 @@
 //! Numbers: what the hardware holds.
 //!
-//! A word is an `i64`. A sum is an integer of 64 or 128 bits, modulo a power of two that is at least that of the accumulator; its upper bits mean nothing.
+//! A word is an `i32`. A sum is an integer of 64 or 128 bits, modulo a power of two that is at least that of the accumulator; its upper bits mean nothing.
 
+#![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+
+use super::bulk::{self, Factors};
 use super::values::Values;
 use arch::division::{divide, operands};
 use arch::function::evaluate;
@@ -21,6 +24,8 @@ pub(super) trait Sum: Copy + Default + std::fmt::Debug + 'static {
     fn exact(self, accumulator: u32) -> i128;
     /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
     fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
+    /// The same sums, if each has 64 bits.
+    fn narrow(sums: &[Self]) -> Option<&[i64]>;
 }
 
 fn rounded_wide(sum: i128, shift: u32, word: u32) -> (i64, bool) {
@@ -28,17 +33,21 @@ fn rounded_wide(sum: i128, shift: u32, word: u32) -> (i64, bool) {
 }
 
 macro_rules! sum {
-    ($type:ty, $rounded:expr) => {
+    ($type:ty, $narrow:expr, $rounded:expr) => {
         impl Sum for $type {
+            #[inline(always)]
             fn product(a: i64, b: i64) -> $type {
                 (a as $type).wrapping_mul(b as $type)
             }
+            #[inline(always)]
             fn shifted(word: i64, by: u32) -> $type {
                 (word as $type) << by
             }
+            #[inline(always)]
             fn plus(self, other: $type) -> $type {
                 self.wrapping_add(other)
             }
+            #[inline(always)]
             fn minus(self, other: $type) -> $type {
                 self.wrapping_sub(other)
             }
@@ -52,10 +61,14 @@ macro_rules! sum {
                 let rounded: fn($type, u32, u32, u32) -> (i64, bool) = $rounded;
                 rounded(self, accumulator, shift, word)
             }
+            fn narrow(sums: &[$type]) -> Option<&[i64]> {
+                let narrow: fn(&[$type]) -> Option<&[i64]> = $narrow;
+                narrow(sums)
+            }
         }
     };
 }
-sum!(i64, |sum, accumulator, shift, word| {
+sum!(i64, |sums| Some(sums), |sum, accumulator, shift, word| {
     if accumulator <= NARROW {
         let unused = 64 - accumulator;
         Rounder::new(shift).round_and_saturate((sum << unused) >> unused, word)
@@ -63,27 +76,34 @@ sum!(i64, |sum, accumulator, shift, word| {
         rounded_wide(wrap(sum.into(), accumulator), shift, word)
     }
 });
-sum!(i128, |sum, accumulator, shift, word| rounded_wide(wrap(sum, accumulator), shift, word));
+sum!(i128, |_| None, |sum, accumulator, shift, word| rounded_wide(wrap(sum, accumulator), shift, word));
 
 /// The widths of a grid.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers<A> {
     accumulator: u32,
     word: u32,
+    /// Products of many beats and words of many lanes are made at once.
+    bulk: bool,
     sums: PhantomData<A>,
 }
 
 impl<A> Numbers<A> {
     pub(super) fn new(machine: &Machine) -> Numbers<A> {
-        Numbers { accumulator: machine.accumulator(), word: machine.word(), sums: PhantomData }
+        Numbers { accumulator: machine.accumulator(), word: machine.word(), bulk: true, sums: PhantomData }
+    }
+
+    /// The same numbers, made one by one.
+    pub(super) fn one_by_one(machine: &Machine) -> Numbers<A> {
+        Numbers { bulk: false, ..Numbers::new(machine) }
     }
 }
 
 impl<A: Sum> Values for Numbers<A> {
-    type Word = i64;
+    type Word = i32;
     type Sum = A;
 
-    fn unwritten_words(&mut self, count: usize) -> Vec<i64> {
+    fn unwritten_words(&mut self, count: usize) -> Vec<i32> {
         vec![0; count]
     }
 
@@ -91,16 +111,16 @@ impl<A: Sum> Values for Numbers<A> {
         vec![A::default(); count]
     }
 
-    fn constant(&mut self, word: i64) -> i64 {
-        word
+    fn constant(&mut self, word: i64) -> i32 {
+        word as i32
     }
 
-    fn received(&mut self, word: i64) -> i64 {
-        word
+    fn received(&mut self, word: i64) -> i32 {
+        word as i32
     }
 
-    fn shown(&self, word: i64) -> i64 {
-        word
+    fn shown(&self, word: i32) -> i64 {
+        word.into()
     }
 
     fn shown_sum(&self, sum: &A) -> i128 {
@@ -115,29 +135,37 @@ impl<A: Sum> Values for Numbers<A> {
         A::wrapped(combine.identity(self.accumulator))
     }
 
-    fn start(&mut self, word: i64, align: u32) -> A {
-        A::shifted(word, align)
+    fn start(&mut self, word: i32, align: u32) -> A {
+        A::shifted(word.into(), align)
     }
 
-    fn add(&mut self, sum: &mut A, a: i64, b: i64) {
-        *sum = sum.plus(A::product(a, b));
+    fn start_all(&mut self, sums: &mut [A], words: &[i32], align: u32) {
+        if self.bulk {
+            bulk::start(sums, words, align);
+        } else {
+            sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = self.start(word, align));
+        }
     }
 
-    fn subtract(&mut self, sum: &mut A, a: i64, b: i64) {
-        *sum = sum.minus(A::product(a, b));
+    fn add(&mut self, sum: &mut A, a: i32, b: i32) {
+        *sum = sum.plus(A::product(a.into(), b.into()));
     }
 
-    fn compare(&mut self, combine: Combine, sum: &mut A, a: i64, b: i64) {
-        self.join(combine, sum, &A::product(a, b));
+    fn subtract(&mut self, sum: &mut A, a: i32, b: i32) {
+        *sum = sum.minus(A::product(a.into(), b.into()));
     }
 
-    fn square(&mut self, combine: Combine, sum: &mut A, a: i64, b: i64) {
-        // Words have at most 32 bits.
-        let difference = a - b;
+    fn compare(&mut self, combine: Combine, sum: &mut A, a: i32, b: i32) {
+        self.join(combine, sum, &A::product(a.into(), b.into()));
+    }
+
+    fn square(&mut self, combine: Combine, sum: &mut A, a: i32, b: i32) {
+        let difference = i64::from(a) - i64::from(b);
+        let square = A::product(difference, difference);
         match combine {
-            Combine::Add => self.add(sum, difference, difference),
-            Combine::Subtract => self.subtract(sum, difference, difference),
-            extreme => self.compare(extreme, sum, difference, difference),
+            Combine::Add => *sum = sum.plus(square),
+            Combine::Subtract => *sum = sum.minus(square),
+            extreme => self.join(extreme, sum, &square),
         }
     }
 
@@ -149,7 +177,11 @@ impl<A: Sum> Values for Numbers<A> {
         };
     }
 
-    fn finish(&mut self, sums: &[A], taken: &[bool], finish: Finish, shift: u32, words: &mut Vec<i64>) -> bool {
+    fn finish(&mut self, sums: &[A], taken: &[bool], finish: Finish, shift: u32, words: &mut Vec<i32>) -> bool {
+        if let (true, Finish::Round, Some(narrow)) = (self.bulk && self.accumulator <= NARROW, finish, A::narrow(sums))
+        {
+            return bulk::round(narrow, taken, 64 - self.accumulator, Rounder::new(shift), self.word, words);
+        }
         let mut any = false;
         for (sum, &taken) in sums.iter().zip(taken) {
             let (word, saturated) = match finish {
@@ -160,13 +192,40 @@ impl<A: Sum> Values for Numbers<A> {
                     (word.max(0), saturated)
                 }
             };
-            words.push(word);
+            words.push(word as i32);
             any |= saturated && taken;
         }
         any
     }
 
-    fn root(&mut self, sum: &A, root: &RootInstruction, tables: &[(i64, i64)]) -> (i64, bool) {
+    fn in_bulk(&self) -> bool {
+        self.bulk
+    }
+
+    fn add_rows(&mut self, sums: &mut [A], taken: &[bool], factors: &Factors<'_, i32>) {
+        bulk::add_rows(sums, taken, factors);
+    }
+
+    fn root(&mut self, sum: &A, root: &RootInstruction, tables: &[(i64, i64)]) -> (i32, bool) {
+        let (word, saturated) = self.root_word(sum, root, tables);
+        (word as i32, saturated)
+    }
+
+    fn low(&mut self, sum: &A) -> i32 {
+        wrap(sum.exact(self.accumulator), self.word) as i32
+    }
+
+    fn part(&mut self, sum: &A, lsb: u32) -> i32 {
+        wrap(sum.exact(self.accumulator) >> lsb, self.word) as i32
+    }
+
+    fn either(&mut self, one: i32, other: i32) -> i32 {
+        one | other
+    }
+}
+
+impl<A: Sum> Numbers<A> {
+    fn root_word(self, sum: &A, root: &RootInstruction, tables: &[(i64, i64)]) -> (i64, bool) {
         let (sum, word) = (sum.exact(self.accumulator), self.word);
         if let Some(RootFunction::Divide(rounding)) = root.function {
             let (dividend, divisor) = operands(sum, word);
@@ -181,17 +240,5 @@ impl<A: Sum> Values for Numbers<A> {
         let base = usage.base as usize;
         let (y, also) = evaluate(&usage, word, h, |entry| tables[base.wrapping_add(entry) % tables.len()]);
         (y, saturated || also)
-    }
-
-    fn low(&mut self, sum: &A) -> i64 {
-        wrap(sum.exact(self.accumulator), self.word) as i64
-    }
-
-    fn part(&mut self, sum: &A, lsb: u32) -> i64 {
-        wrap(sum.exact(self.accumulator) >> lsb, self.word) as i64
-    }
-
-    fn either(&mut self, one: i64, other: i64) -> i64 {
-        one | other
     }
 }

@@ -7,7 +7,7 @@ use arch::machine::Machine;
 use arch::registers::{self, Region};
 
 /// What the sequencer issues in one cycle.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Beats {
     pub(super) alu: Option<Beat<AluInstruction>>,
     pub(super) root: Option<Beat<RootInstruction>>,
@@ -322,7 +322,7 @@ impl Sequencer {
         beats.root = self.root.cycle(|_| true);
         beats.moves = self.moves.cycle(|_| true);
         beats.scalar = self.scalar.cycle(|_| true);
-        if beats.alu.is_some_and(|b| b.instruction.emit) {
+        if beats.alu.as_ref().is_some_and(|b| b.instruction.emit) {
             self.credits -= 1;
         }
         if popped {

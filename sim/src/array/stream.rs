@@ -6,14 +6,15 @@ use arch::isa::{
 };
 use arch::machine::Machine;
 use arch::registers;
+use std::sync::Arc;
 
 /// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Beat<I> {
     /// Number of the instruction in its program.
     pub(super) number: usize,
     /// The instruction.
-    pub(super) instruction: I,
+    pub(super) instruction: Arc<I>,
     /// Loop counters.
     pub(super) counters: [u32; LEVELS],
 }
@@ -118,10 +119,10 @@ fn advance(counters: &mut [u32; LEVELS], counts: &[u32; LEVELS]) -> bool {
 pub(super) struct Stream<I> {
     chunks: Vec<u32>,
     chunks_per: usize,
-    program: Vec<I>,
+    program: Vec<Arc<I>>,
     decoded: bool,
     at: usize,
-    pub(super) current: Option<I>,
+    pub(super) current: Option<Arc<I>>,
     counters: [u32; LEVELS],
     delay: u32,
     interval: u32,
@@ -154,7 +155,7 @@ impl<I: Timed> Stream<I> {
 
     pub(super) fn decode(&mut self, machine: &Machine) {
         if !self.decoded {
-            self.program = self.chunks.chunks(self.chunks_per).map(|c| I::decode(machine, c)).collect();
+            self.program = self.chunks.chunks(self.chunks_per).map(|c| Arc::new(I::decode(machine, c))).collect();
             self.decoded = true;
         }
     }
@@ -165,7 +166,7 @@ impl<I: Timed> Stream<I> {
 
     fn make_current(&mut self, at: usize) {
         self.at = at % self.program.len();
-        let instruction = self.program[self.at];
+        let instruction = self.program[self.at].clone();
         self.counters = [0; LEVELS];
         self.delay = instruction.delay();
         self.interval = 0;
@@ -181,7 +182,7 @@ impl<I: Timed> Stream<I> {
 
     /// One cycle of a stream: the beat it issues, if any. `may_issue` holds back a beat without losing time before it.
     pub(super) fn cycle(&mut self, may_issue: impl Fn(&I) -> bool) -> Option<Beat<I>> {
-        let instruction = self.current?;
+        let instruction = self.current.as_ref()?;
         if self.delay > 0 {
             self.delay -= 1;
             return None;
@@ -190,13 +191,14 @@ impl<I: Timed> Stream<I> {
             self.interval -= 1;
             return None;
         }
-        if !may_issue(&instruction) {
+        if !may_issue(instruction) {
             return None;
         }
-        let beat = Beat { number: self.at, instruction, counters: self.counters };
-        self.interval = instruction.interval() - 1;
-        if advance(&mut self.counters, &instruction.loops()) {
-            if instruction.ends() {
+        let (interval, loops, ends) = (instruction.interval(), instruction.loops(), instruction.ends());
+        let beat = Beat { number: self.at, instruction: instruction.clone(), counters: self.counters };
+        self.interval = interval - 1;
+        if advance(&mut self.counters, &loops) {
+            if ends {
                 self.current = None;
             } else {
                 self.make_current(self.at + 1);

@@ -18,8 +18,8 @@ impl Array {
 }
 
 impl Datapath for Swapped {
-    fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
-        self.0.cycle(&Beats { compute_bank: 1 - beats.compute_bank, ..*beats }, input, popped);
+    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool) {
+        self.0.cycle(Beats { compute_bank: 1 - beats.compute_bank, ..beats }, input, popped);
     }
 
     fn ends_beat(&self) -> bool {

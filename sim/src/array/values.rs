@@ -6,6 +6,7 @@
 //!
 //! Which beat reads, joins and writes what, and in which cycle, is written once, in `datapath`: the array and the prover cannot drift apart.
 
+use super::bulk::Factors;
 use arch::isa::{Combine, Finish, RootInstruction};
 
 /// The instruction that computes or writes a word, by its number in its program.
@@ -53,6 +54,10 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     fn nothing(&mut self, combine: Combine) -> Self::Sum;
     /// `word << align`: where a sum starts.
     fn start(&mut self, word: Self::Word, align: u32) -> Self::Sum;
+    /// [`Values::start`] in all lanes.
+    fn start_all(&mut self, sums: &mut [Self::Sum], words: &[Self::Word], align: u32) {
+        sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = self.start(word, align));
+    }
     /// `sum + a * b`
     fn add(&mut self, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
     /// `sum - a * b`
@@ -63,6 +68,16 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     fn square(&mut self, combine: Combine, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
     /// What a node of a tree makes of two sums.
     fn join(&mut self, combine: Combine, sum: &mut Self::Sum, other: &Self::Sum);
+
+    /// Whether products of several beats can be added at once, by [`Values::add_rows`].
+    fn in_bulk(&self) -> bool {
+        false
+    }
+
+    /// What [`Values::add`] or [`Values::subtract`] does, in the lanes that are taken, with row after row of factors.
+    fn add_rows(&mut self, _: &mut [Self::Sum], _taken: &[bool], _: &Factors<'_, Self::Word>) {
+        unreachable!("only numbers are added in bulk")
+    }
 
     /// A word for each sum, appended to `words`; what it is for lanes that are not `taken` does not matter. Whether a word of a lane
     /// that is taken is saturated.

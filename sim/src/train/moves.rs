@@ -8,10 +8,10 @@
 //! Every element of a weight counts once for each update. Golden's that move and the words' that do not are stalled. A weight with a master counts as
 //! that: its words and its lower part together.
 
-use crate::train::engine::Model;
 use compiler::rounding::{is_of_words, low};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How often elements of a weight changed.
@@ -34,12 +34,12 @@ impl Moves {
     }
 
     /// Look at a weight before and after an update.
-    pub(super) fn update(&mut self, before: impl IntoIterator<Item = f64>, after: impl IntoIterator<Item = f64>) {
-        for (before, after) in before.into_iter().zip(after) {
-            if before.total_cmp(&after).is_ne() && (after - before).is_finite() {
-                self.moved += 1;
-                self.distance += (after - before).abs();
-            }
+    pub(super) fn update(&mut self, before: &[f64], after: &[f64]) {
+        for (before, after) in before.iter().zip(after) {
+            let way = after - before;
+            let moved = before.to_bits() != after.to_bits() && way.is_finite();
+            self.moved += u64::from(moved);
+            self.distance += if moved { way.abs() } else { 0.0 };
         }
     }
 }
@@ -132,25 +132,35 @@ impl Stall {
 /// Watches the weights of an engine.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    before: Model,
+    before: BTreeMap<String, Vec<f64>>,
     all: AllMoves,
 }
 
+/// The name and the values of a weight.
+pub(super) type Weight<'a> = (&'a str, Cow<'a, [f64]>);
+
 impl Watched {
     /// The weights are these, by no update.
-    pub(super) fn begin(&mut self, model: &Model) {
-        self.before = masters(model);
+    pub(super) fn begin<'a>(&mut self, weights: impl Iterator<Item = Weight<'a>>) {
+        self.before = masters(weights).map(|(name, values)| (name.to_owned(), values.into_owned())).collect();
     }
 
     /// An update has made them these.
-    pub(super) fn update(&mut self, model: &Model) {
-        let model = masters(model);
-        for (name, after) in &model {
-            let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
-            let moves = self.all.entry(name.clone()).or_default();
-            moves.update(before.iter().copied(), after.iter().copied());
+    pub(super) fn update<'a>(&mut self, weights: impl Iterator<Item = Weight<'a>>) {
+        for (name, after) in masters(weights) {
+            // Names are copied once.
+            if !self.all.contains_key(name) {
+                self.all.insert(name.to_owned(), Moves::default());
+                self.before.entry(name.to_owned()).or_default();
+            }
+            if let (Some(moves), Some(before)) = (self.all.get_mut(name), self.before.get_mut(name)) {
+                moves.update(before, &after);
+                match after {
+                    Cow::Owned(after) => *before = after,
+                    Cow::Borrowed(after) => after.clone_into(before),
+                }
+            }
         }
-        self.before = model;
     }
 
     pub(super) fn all(&self) -> AllMoves {
@@ -159,13 +169,15 @@ impl Watched {
 }
 
 /// The weights that updates add to.
-fn masters(model: &Model) -> Model {
-    let weights = model.iter().filter(|(name, _)| !is_of_words(name));
-    let master = |(name, values): (&String, &Vec<f64>)| {
-        let both = model.get(&low(name)).map(|low| values.iter().zip(low).map(|(value, low)| value + low).collect());
-        (name.clone(), both.unwrap_or_else(|| values.clone()))
-    };
-    weights.map(master).collect()
+fn masters<'a>(weights: impl Iterator<Item = Weight<'a>>) -> impl Iterator<Item = Weight<'a>> {
+    let (rests, weights): (Vec<Weight<'_>>, Vec<Weight<'_>>) = weights.partition(|(name, _)| is_of_words(name));
+    weights.into_iter().map(move |(name, mut values)| {
+        let own = rests.iter().find(|(rest, _)| *rest == low(name));
+        if let Some((_, low)) = own {
+            values.to_mut().iter_mut().zip(low.iter()).for_each(|(value, low)| *value += low);
+        }
+        (name, values)
+    })
 }
 
 #[cfg(test)]
@@ -177,10 +189,10 @@ mod tests {
     fn updates_that_round_to_nothing_are_stalled() {
         let epochs = |steps: &[[f64; 2]]| -> Vec<(usize, AllMoves)> {
             let mut watched = Watched::default();
-            watched.begin(&Model::from([("w".to_owned(), vec![0.0, 0.0])]));
+            watched.begin(std::iter::once(("w", Cow::from(&[0.0, 0.0][..]))));
             let mut earlier = Moves::default();
             let mut epoch = |(number, step): (usize, &[f64; 2])| {
-                watched.update(&Model::from([("w".to_owned(), step.to_vec())]));
+                watched.update(std::iter::once(("w", Cow::from(&step[..]))));
                 let now = watched.all()["w"];
                 let moves = now.since(earlier);
                 earlier = now;

@@ -2,7 +2,7 @@
 
 use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
-use crate::train::moves::{AllMoves, Watched};
+use crate::train::moves::{AllMoves, Watched, Weight};
 use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
@@ -29,19 +29,16 @@ struct Fed {
 }
 
 /// Weights by name; what has no value counts as 0.
-fn weights<'a>(
-    golden: &'a Golden,
-    weights: &'a [(String, TensorId)],
-) -> impl Iterator<Item = (&'a String, Cow<'a, [f64]>)> {
+fn weights<'a>(golden: &'a Golden, weights: &'a [(String, TensorId)]) -> impl Iterator<Item = Weight<'a>> {
     weights.iter().map(|(name, id)| {
         let partial = || golden.value(*id).map(|value| value.unwrap_or(0.0)).collect();
-        (name, golden.values(*id).map_or_else(|| Cow::Owned(partial()), Cow::Borrowed))
+        (name.as_str(), golden.values(*id).map_or_else(|| Cow::Owned(partial()), Cow::Borrowed))
     })
 }
 
 impl Fed {
     fn model(&self) -> Model {
-        weights(&self.golden, &self.weights).map(|(name, values)| (name.clone(), values.into_owned())).collect()
+        weights(&self.golden, &self.weights).map(|(name, values)| (name.to_owned(), values.into_owned())).collect()
     }
 
     fn run(
@@ -55,9 +52,8 @@ impl Fed {
                 self.golden.set(id, &given[field]);
             }
             step(&mut self.golden)?;
-            if let Some(mut watched) = self.watched.take() {
-                watched.update(&self.model());
-                self.watched = Some(watched);
+            if let Some(watched) = &mut self.watched {
+                watched.update(weights(&self.golden, &self.weights));
             }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.
@@ -113,9 +109,9 @@ impl Engine for Reals {
         for (name, id) in &self.fed.weights {
             self.fed.golden.set(*id, &model[name]);
         }
-        let model = self.fed.model();
-        if let Some(watched) = &mut self.fed.watched {
-            watched.begin(&model);
+        let fed = &mut self.fed;
+        if let Some(watched) = &mut fed.watched {
+            watched.begin(weights(&fed.golden, &fed.weights));
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::clipped::Clipped;
 use crate::fixed::Fixed;
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
-use crate::train::moves::{AllMoves, Watched};
+use crate::train::moves::{AllMoves, Watched, Weight};
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
 
@@ -56,6 +56,11 @@ pub(super) fn load(fixed: &mut Fixed, weights: &[(String, TensorId)], model: &Mo
     }
 }
 
+/// Weights by name.
+fn values<'a>(fixed: &'a Fixed, weights: &'a [(String, TensorId)]) -> impl Iterator<Item = Weight<'a>> {
+    weights.iter().map(|(name, id)| (name.as_str(), fixed.values(*id).into()))
+}
+
 /// The tensor that holds the prediction, if the program sends it.
 pub fn prediction(program: &Program, signature: &Signature) -> Option<TensorId> {
     let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
@@ -98,9 +103,8 @@ pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
 impl Engine for Words {
     fn load(&mut self, model: &Model) {
         load(&mut self.fixed, &self.weights, model);
-        let model = self.model();
         if let Some(watched) = &mut self.watched {
-            watched.begin(&model);
+            watched.begin(values(&self.fixed, &self.weights));
         }
     }
 
@@ -111,11 +115,8 @@ impl Engine for Words {
                 self.fixed.set_real(id, &step[field]);
             }
             self.fixed.step();
-            if let Some(mut watched) = self.watched.take() {
-                if self.counts {
-                    watched.update(&self.model());
-                }
-                self.watched = Some(watched);
+            if let Some(watched) = self.watched.as_mut().filter(|_| self.counts) {
+                watched.update(values(&self.fixed, &self.weights));
             }
             if let Some(id) = self.prediction {
                 run.predictions.push(self.fixed.values(id));
@@ -126,7 +127,7 @@ impl Engine for Words {
     }
 
     fn model(&self) -> Model {
-        self.weights.iter().map(|(name, id)| (name.clone(), self.fixed.values(*id))).collect()
+        values(&self.fixed, &self.weights).map(|(name, values)| (name.to_owned(), values.into_owned())).collect()
     }
 
     fn clipped(&self) -> Vec<Clipped> {

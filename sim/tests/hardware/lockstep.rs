@@ -107,6 +107,23 @@ fn with_unit(spec: &MachineSpec) -> MachineSpec {
     MachineSpec { scalar: Some(true), ..spec.clone() }
 }
 
+/// The array makes products of many beats at once; its slow twin makes each by itself. Grids whose rows fill no vector, sums of 48, 62, 80
+/// and 96 bits, gradient pads, and pads that are read ahead, where writes meet reads in every order.
+#[test]
+fn many_beats_at_once() {
+    let grids = [
+        with_unit(&comparing(&grid(1, 1, 8))),
+        MachineSpec { gradient_depth: Some(4), ..comparing(&grid(3, 16, 16)) },
+        MachineSpec { pad_register: Some(true), ..with_unit(&grid(5, 8, 16)) },
+        MachineSpec { accumulator: Some(62), gradient_depth: Some(2), pad_register: Some(true), ..grid(2, 4, 18) },
+        MachineSpec { accumulator: Some(96), ..comparing(&grid(4, 8, 32)) },
+    ];
+    for spec in grids {
+        let machine = Machine::try_from(spec).expect("a valid grid");
+        (0..100).for_each(|seed| compare(&machine, Array::beat_by_beat(&machine), seed));
+    }
+}
+
 #[test]
 fn one_pe() {
     check(comparing(&MachineSpec { accumulator: Some(96), gradient_depth: Some(2), ..grid(1, 1, 8) }), 0..100);

@@ -7,6 +7,7 @@ use arch::isa::Pad;
 impl<V: Values> Lanes<V> {
     /// Write a word.
     pub(super) fn put(&mut self, pad: Pad, place: usize, word: V::Word) {
+        self.touch(pad, &(place..place + 1));
         let before = std::mem::replace(&mut self.pads[pad as usize][place], word);
         if self.ahead {
             self.fresh.push((pad, place, before));

@@ -1,5 +1,6 @@
 //! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
+use super::deferred::Admitted;
 use super::{Lanes, TreeSums, at, joined};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
@@ -15,6 +16,7 @@ pub(super) struct Landing<W> {
     pub(super) pad: Pad,
     pub(super) address: usize,
     pub(super) words: Vec<W>,
+    /// Lanes that are written; none are listed where all are.
     pub(super) taken: Vec<bool>,
 }
 
@@ -98,9 +100,9 @@ impl<V: Values> Lanes<V> {
         let (some_rows, some_columns) = (picked(i.mask.pick_row, pus), picked(i.mask.pick_column, pes_per_pu));
         let few = some_rows.len() * some_columns.len() <= pus.max(pes_per_pu) as usize;
         if !few {
-            self.mask(&i.mask, &i.counts, &beat.counters);
+            self.admit(&i.mask, &i.counts, &beat.counters);
         }
-        let Lanes { values, pads, taken, .. } = self;
+        let Lanes { values, pads, admitted: Admitted { lanes: taken, .. }, .. } = self;
         let admits = |row: u32, column: u32| {
             if few {
                 i.mask.admits(pus, pes_per_pu, &i.counts, &beat.counters, row, column)
@@ -146,7 +148,7 @@ impl<V: Values> Lanes<V> {
     /// Into the trees.
     fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>, lanes: Vec<V::Sum>) {
         let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
-        let AluInstruction { combine, emit, .. } = beat.instruction;
+        let AluInstruction { combine, emit, .. } = *beat.instruction;
         let cycle = self.now + timing::alu_to_output(&self.machine);
         let emit = emit.then(|| Emission { cycle, lanes, transfers: beat.instruction.transfers(&self.machine) });
         let leaves = self.leaves(&beat.instruction);
@@ -169,8 +171,10 @@ impl<V: Values> Lanes<V> {
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
         words.clear();
         taken.clear();
-        taken.extend_from_slice(&self.taken);
-        self.saturated |= self.values.finish(&self.accumulators, &self.taken, i.finish, i.shift, &mut words);
+        if !self.admitted.all {
+            taken.extend_from_slice(&self.admitted.lanes);
+        }
+        self.saturated |= self.values.finish(&self.accumulators, &self.admitted.lanes, i.finish, i.shift, &mut words);
         let address = at(&i.destination, &beat.counters, self.depth(pad));
         self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
     }

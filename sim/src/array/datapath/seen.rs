@@ -35,7 +35,7 @@ impl<V: Values> Lanes<V> {
         seen.1.beat = true;
         for (column, view) in seen.1.pes.iter_mut().enumerate() {
             let pe = from + column;
-            view.taken = self.taken[pe];
+            view.taken = self.admitted.lanes[pe];
             view.a = word(i.a, pe);
             view.b = match i.b {
                 Factor::Pad(pad) => word(pad, pe),
@@ -72,7 +72,8 @@ impl<V: Values> Lanes<V> {
         if let Some(landing) = landings.iter().find(|landing| landing.cycle == *now) {
             view.write = Some((landing.pad, landing.address));
             for (column, pe) in view.pes.iter_mut().enumerate() {
-                pe.result = landing.taken[from + column].then_some(values.shown(landing.words[from + column]));
+                let taken = landing.taken.get(from + column).is_none_or(|&taken| taken);
+                pe.result = taken.then_some(values.shown(landing.words[from + column]));
             }
         }
         let row = trees.iter().find(|sums| sums.row_cycle == *now);

@@ -1,0 +1,142 @@
+//! Numbers in bulk: the products of many beats, and the words of many lanes, with the vector instructions of this processor.
+//!
+//! ```text
+//!               lane 0  lane 1  lane 2 ..
+//! beat 0        a * b   a * b   a * b          rows of the pads; from beat to beat they are `step` words apart
+//! beat 1        a * b   a * b   a * b
+//!               ▼ +     ▼ +     ▼ +
+//! accumulators  sum     sum     sum            written once, in lanes that are taken
+//! ```
+//!
+//! Sums wrap, so their order does not matter: the bits are those of [`Values::add`](super::values::Values::add) beat by beat.
+
+#![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+
+use super::numbers::Sum;
+use crate::lanes::in_vectors;
+use arch::number::Rounder;
+
+/// Rows of a pad, one for each beat.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a, W> {
+    /// All words of the pad.
+    pub(crate) words: &'a [W],
+    /// Place of the first lane in the first row.
+    pub(crate) first: usize,
+    /// Words from each row to the next.
+    pub(crate) step: isize,
+}
+
+impl<W> Rows<'_, W> {
+    /// Words of some lanes of a row.
+    #[inline(always)]
+    fn row<const N: usize>(&self, beat: usize, lane: usize) -> &[W; N] {
+        let first = self.first.wrapping_add_signed(self.step.wrapping_mul(beat as isize)) + lane;
+        self.words[first..].first_chunk().expect("rows lie in their pad")
+    }
+}
+
+/// Second factors: rows, or the same word everywhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Second<'a, W> {
+    Rows(Rows<'a, W>),
+    Word(W),
+}
+
+/// The factors of the products of some beats.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Factors<'a, W> {
+    pub(crate) a: Rows<'a, W>,
+    pub(crate) b: Second<'a, W>,
+    pub(crate) beats: usize,
+    /// Products are subtracted.
+    pub(crate) subtract: bool,
+}
+
+/// Add all products to the sums of lanes that are taken.
+pub(super) fn add_rows<A: Sum>(sums: &mut [A], taken: &[bool], factors: &Factors<'_, i32>) {
+    in_vectors(
+        #[inline(always)]
+        || {
+            let at = blocks::<A, 32>(sums, taken, 0, factors);
+            let at = blocks::<A, 8>(sums, taken, at, factors);
+            blocks::<A, 1>(sums, taken, at, factors);
+        },
+    );
+}
+
+/// The same in blocks of `N` lanes from a lane on; the first lane that does not fill one.
+#[inline(always)]
+fn blocks<A: Sum, const N: usize>(sums: &mut [A], taken: &[bool], from: usize, factors: &Factors<'_, i32>) -> usize {
+    let (blocks, rest) = sums[from..].as_chunks_mut::<N>();
+    let end = taken.len() - rest.len();
+    for ((n, sums), taken) in blocks.iter_mut().enumerate().zip(taken[from..].as_chunks::<N>().0) {
+        let totals: [A; N] = totals(from + n * N, factors);
+        for ((sum, &taken), total) in sums.iter_mut().zip(taken).zip(totals) {
+            let total = if taken { total } else { A::default() };
+            *sum = if factors.subtract { sum.minus(total) } else { sum.plus(total) };
+        }
+    }
+    end
+}
+
+/// The sums of all products of some lanes.
+#[inline(always)]
+fn totals<A: Sum, const N: usize>(lane: usize, factors: &Factors<'_, i32>) -> [A; N] {
+    let mut totals = [A::default(); N];
+    match factors.b {
+        Second::Rows(b) => {
+            for beat in 0..factors.beats {
+                let words = factors.a.row::<N>(beat, lane).iter().zip(b.row::<N>(beat, lane));
+                for (total, (&a, &b)) in totals.iter_mut().zip(words) {
+                    *total = total.plus(A::product(a.into(), b.into()));
+                }
+            }
+        }
+        Second::Word(b) => {
+            for beat in 0..factors.beats {
+                for (total, &a) in totals.iter_mut().zip(factors.a.row::<N>(beat, lane)) {
+                    *total = total.plus(A::product(a.into(), b.into()));
+                }
+            }
+        }
+    }
+    totals
+}
+
+/// Round sums of at most [`NARROW`](arch::number::NARROW) bits, of which the upper `unused` mean nothing, to words of so many bits; whether one
+/// of those that are taken is saturated.
+pub(super) fn round(
+    sums: &[i64],
+    taken: &[bool],
+    unused: u32,
+    rounder: Rounder,
+    word: u32,
+    words: &mut Vec<i32>,
+) -> bool {
+    let (low, high) = (-(1i64 << (word - 1)), (1i64 << (word - 1)) - 1);
+    let first = words.len();
+    words.resize(first + sums.len(), 0);
+    let words = &mut words[first..];
+    let mut lost = 0;
+    in_vectors(
+        #[inline(always)]
+        || {
+            for ((to, &sum), &taken) in words.iter_mut().zip(sums).zip(taken) {
+                let rounded = rounder.round(sum << unused >> unused);
+                let clamped = rounded.clamp(low, high);
+                *to = clamped as i32;
+                lost |= if taken { clamped ^ rounded } else { 0 };
+            }
+        },
+    );
+    lost != 0
+}
+
+/// Begin sums with words.
+pub(super) fn start<A: Sum>(sums: &mut [A], words: &[i32], align: u32) {
+    in_vectors(
+        #[inline(always)]
+        || sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = A::shifted(word.into(), align)),
+    );
+}
