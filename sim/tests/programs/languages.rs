@@ -28,6 +28,8 @@ pub fn machines() -> Vec<MachineSpec> {
         divider: Some(true),
         extremes: Some(true),
         squares: Some(true),
+        // The small grid does without, in more operations.
+        rectifiers: Some(pus == 1),
         scalar: Some(true),
         ..MachineSpec::default()
     };
