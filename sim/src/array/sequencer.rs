@@ -213,15 +213,14 @@ impl Sequencer {
         }
     }
 
-    pub(super) fn write_program(&mut self, region: u32, low: u32, data: u32) {
-        let is = |known: Region| region == known as u32;
+    pub(super) fn write_program(&mut self, region: Region, place: [u32; 2], data: u32) {
         match region {
-            _ if is(Region::Alu) => self.alu.write(low, data),
-            _ if is(Region::Root) => self.root.write(low, data),
-            _ if is(Region::Move) => self.moves.write(low, data),
-            _ if is(Region::Load) => self.load.write(low, data),
-            _ if is(Region::Scalar) => self.scalar.write(low, data),
-            _ => {}
+            Region::Alu => self.alu.write(place, data),
+            Region::Root => self.root.write(place, data),
+            Region::Move => self.moves.write(place, data),
+            Region::Load => self.load.write(place, data),
+            Region::Scalar => self.scalar.write(place, data),
+            Region::Registers | Region::Tables => {}
         }
     }
 
