@@ -9,6 +9,8 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
+pub mod score;
+
 use crate::config::Microcode;
 use crate::failure::Failure;
 use crate::images::{self, too_large};

@@ -105,6 +105,11 @@ impl Imported {
         onnx::trained::with_values(&self.model, values)
     }
 
+    /// Names of its classes, in the order of their scores; none where it names none.
+    pub fn classes(&self) -> Vec<String> {
+        File::decode(&self.model).map_or_else(|_| Vec::new(), |file| file.classes())
+    }
+
     /// Names of inputs whose values decide the program: all records have to give the same ones.
     pub fn deciding(&self) -> Vec<String> {
         let file = File::decode(&self.model);

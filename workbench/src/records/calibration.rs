@@ -15,9 +15,10 @@ use crate::project::Project;
 use crate::reading;
 use crate::samples::{about_table, read_table};
 use arch::{Code, Diagnostic};
-use compiler::tensor::{Program, Role};
+use compiler::tensor::{Program, Role, Tensor};
 use serde_json::Value;
 use sim::data::file::Reading;
+use sim::data::table::Table;
 use sim::ladder::Values;
 use std::path::Path;
 
@@ -62,18 +63,34 @@ impl<'a> Input<'a> {
 /// The file cannot be read, or its rows are not what the inputs of the program take.
 pub fn read(project: &Project, program: &Program) -> Result<Option<Calibration>, Failure> {
     let Some(path) = &project.calibrate else { return Ok(None) };
-    let inputs: Vec<Input<'_>> = program
-        .tensors
-        .iter()
-        .filter(|tensor| matches!(tensor.role, Role::Input | Role::Label | Role::InOut))
-        .map(|tensor| Input::of(&tensor.name, &tensor.shape))
-        .collect();
+    let inputs = inputs(program);
     let rows = match path.extension().and_then(|extension| extension.to_str()) {
         Some("json" | "jsonl" | "ndjson") => of_json(path, &inputs)?,
         Some("npz") => of_arrays(path, &inputs)?.map_or_else(|| of_table(path, &inputs), Ok)?,
         _ => of_table(path, &inputs)?,
     };
     records(&rows, &inputs).map(Some).map_err(|message| wrong(path, &message))
+}
+
+/// What records give.
+fn inputs(program: &Program) -> Vec<Input<'_>> {
+    let given = |tensor: &&Tensor| matches!(tensor.role, Role::Input | Role::Label | Role::InOut);
+    program.tensors.iter().filter(given).map(|tensor| Input::of(&tensor.name, &tensor.shape)).collect()
+}
+
+/// The rows of a table as records: of these columns, or of those that are numbers.
+///
+/// # Errors
+/// They are not what the inputs of the program take.
+pub(crate) fn of_columns(
+    path: &Path,
+    table: &Table,
+    program: &Program,
+    columns: Option<Vec<usize>>,
+) -> Result<Calibration, Failure> {
+    let inputs = inputs(program);
+    let rows = rows_of_table(path, table, columns, &inputs)?;
+    records(&rows, &inputs).map_err(|message| wrong(path, &message))
 }
 
 /// Values of the inputs, in their order.
@@ -177,11 +194,19 @@ fn of_arrays(path: &Path, inputs: &[Input<'_>]) -> Result<Option<Vec<Row>>, Fail
 }
 
 fn of_table(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
-    let table = read_table(path, &Reading::default())?;
+    rows_of_table(path, &read_table(path, &Reading::default())?, None, inputs)
+}
+
+fn rows_of_table(
+    path: &Path,
+    table: &Table,
+    chosen: Option<Vec<usize>>,
+    inputs: &[Input<'_>],
+) -> Result<Vec<Row>, Failure> {
     let numeric = |column: &usize| (0..table.rows.len()).any(|row| table.number(row, *column).is_ok());
     let by_name: Option<Vec<usize>> =
         inputs.iter().map(|input| table.columns.iter().position(|column| column == input.name)).collect();
-    let mut columns: Vec<usize> = (0..table.columns.len()).filter(numeric).collect();
+    let mut columns = chosen.unwrap_or_else(|| (0..table.columns.len()).filter(numeric).collect());
     let mut widths: Vec<usize> = inputs.iter().map(|input| input.elements).collect();
     if let Some(named) = by_name {
         columns = named;
@@ -203,7 +228,7 @@ fn of_table(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
             inputs.iter().map(|input| format!("`{}`: {}", input.name, input.elements)).collect::<Vec<_>>().join(", ");
         return Err(wrong(path, &format!("a row has {} numbers, the inputs take {wanted}", columns.len())));
     }
-    let rows = table.numbers(&columns).map_err(|diagnostics| about_table(path, &table, diagnostics))?;
+    let rows = table.numbers(&columns).map_err(|diagnostics| about_table(path, table, diagnostics))?;
     let parts = |row: &Vec<f64>| {
         let mut rest = row.as_slice();
         let mut part = |&width: &usize| {
