@@ -361,7 +361,7 @@ pub struct Predict {
 
 #[derive(Debug, Args)]
 pub struct Score {
-    /// Program: an ONNX or TFLite model, or a function
+    /// Program: a model (.onnx, .tflite), or a function
     pub program: PathBuf,
     /// Table of features and targets, in any format that `train` reads
     #[arg(long, value_name = "FILE")]

@@ -12,6 +12,8 @@
 //! | one number per row, all between 0 and 1 on golden | two values, 0 and 1 or texts | classes: the chance of the second |
 //! | any other | as many columns as numbers | numbers |
 
+pub use super::expected::Score;
+use super::expected::{Expected, feature_columns, target_columns};
 use super::{Given, Read, results, zeros};
 use crate::engines::Rung;
 use crate::failure::Failure;
@@ -24,14 +26,12 @@ use crate::samples::{about_table, read_table};
 use crate::simulators::Simulator;
 use arch::number::to_f64;
 use arch::{Code, Diagnostic};
-use compiler::derived::losses::Loss;
-use compiler::derived::training::Measure;
+use compiler::fixed;
 use compiler::tensor::{Element, Program, Role, TensorId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
 use sim::data::file::Reading;
-use sim::data::labels::Coding;
 use sim::data::table::Table;
 use sim::distance::{Accuracy, Verdict};
 use sim::driver::Outcome;
@@ -39,32 +39,8 @@ use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::Stalls;
 use sim::ladder::{Climb, Upper, Values};
-use sim::train::metrics::{self, Classes, Confusion, Scale};
 use sim::train::settings::Selection;
 use std::path::Path;
-
-/// How good predictions are.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Score {
-    /// How often the class is the right one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<f64>,
-    /// Harmonic mean of precision and recall: of the second of two classes, of more classes the mean over them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub f1: Option<f64>,
-    /// Area under the curve: of the second of two classes, of more classes the mean over them; missing where labels are all there is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auc: Option<f64>,
-    /// 1 - residual variance / variance.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub r2: Option<f64>,
-    /// Mean absolute error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mae: Option<f64>,
-    /// How often rows of a class were taken for each class.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confusion: Option<Confusion>,
-}
 
 /// What a table says about a function.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -99,111 +75,180 @@ pub struct Rows<'a> {
     pub selection: Selection,
 }
 
-/// What rows should give, and how results are read.
-struct Expected {
-    coding: Coding,
-    /// Row by row.
-    targets: Vec<Vec<f64>>,
-    kind: Kind,
-}
-
-/// What results are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A score for each class.
-    Scores,
-    /// The label itself.
-    Labels,
-    /// The chance of the second class.
-    Chances,
-    /// Numbers.
-    Numbers,
-}
-
 impl Scored {
     /// Score the function of `project`.
     ///
     /// # Errors
     /// The table does not suit the program; what the rung cannot compute; rungs that should agree differ.
     pub fn new(project: &Project, rows: &Rows<'_>, rung: Rung, progress: &dyn Progress) -> Result<Scored, Failure> {
-        project.is_program()?;
-        let (program, warnings) = project.read(&project.options(&[]), None)?;
-        progress.warnings(&project.source, &warnings);
-        let program = project.with_stays(program)?;
-        images::check_fractions(project, &program)?;
-        if program.tensors.iter().any(|tensor| tensor.role == Role::State) {
-            let message =
-                "a table has no values for what stays in the grid: score a function without resident inputs and states";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        let table = read_table(rows.path, &rows.reading)?;
-        let about = |wrong| about_table(rows.path, &table, wrong);
-        let targets = target_columns(&table, &rows.selection).map_err(|wrong| about(vec![wrong]))?;
-        let features = feature_columns(&table, &rows.selection, &targets).map_err(|wrong| about(vec![wrong]))?;
-        let records = calibration::of_columns(rows.path, &table, &program, Some(features))?;
-        let given = Given { resident: zeros(&program, &[]), records: records.records };
-        let read = Read { program, warnings, given, origin: rows.path.display().to_string() };
-        let (name, id) = predicted(&read.program).map_err(|wrong| about(vec![wrong]))?;
-        let width = |values: &[Vec<f64>]| -> Vec<Vec<f64>> {
-            // A record has several rows, the last one perhaps rows that fill it up.
-            let at_once = records.rows.div_ceil(values.len().max(1)).max(1);
-            let at_once = if values.len() * at_once < records.rows { 1 } else { rows_of(&read.program, id, at_once) };
-            let each = values.iter().flat_map(|all| all.chunks((all.len() / at_once).max(1)).map(<[f64]>::to_vec));
-            each.take(records.rows).collect()
-        };
-        let golden = width(&on_golden(project, &read, id)?);
-        let expected = Expected::new(project, &table, &targets, &golden, is_label(&read.program, id)).map_err(about)?;
-        let of_golden = expected.score(&golden);
-        let scored = |values: &[Vec<f64>], accuracy: Option<Accuracy>| Scored {
+        let tabled = Tabled::new(project, rows, &everything, progress)?;
+        let of_golden = tabled.score(&tabled.golden);
+        let scored = |score: Score, accuracy: Option<Accuracy>| Scored {
             engine: rung.as_str(),
-            result: name.clone(),
-            rows: records.rows,
-            classes: expected.names(),
-            score: expected.score(values),
+            result: tabled.name.clone(),
+            rows: tabled.rows,
+            classes: tabled.expected.names(),
+            score,
             golden: of_golden.clone(),
             warnings: accuracy.iter().flat_map(Accuracy::warnings).collect(),
             verdict: accuracy.map(|accuracy| accuracy.verdict),
         };
         if rung == Rung::Golden {
-            return Ok(scored(&golden, None));
+            return Ok(scored(of_golden.clone(), None));
         }
-        let (upper, _) = read.upper(project, progress)?;
+        let (upper, _) = tabled.read.upper(project, progress)?;
         let accuracy = upper.accuracy().map_err(|wrong| Failure::about(&project.source, vec![*wrong]))?;
-        let values = below(project, upper, &read.given.records, &name, rung, progress)?;
-        Ok(scored(&width(&values), Some(accuracy)))
+        let values = if rung == Rung::Fixed {
+            tabled.on_fixed(&upper.fixed)?
+        } else {
+            below(project, upper, &tabled, rung, progress)?
+        };
+        Ok(scored(tabled.score(&values), Some(accuracy)))
     }
 }
 
-/// The target columns; the last one where none is named.
-fn target_columns(table: &Table, selection: &Selection) -> Result<Vec<usize>, Diagnostic> {
-    if selection.missing.is_some() || selection.categories.is_some() {
+/// Rows of the calibration, if that is one of them, and rows that are scored.
+pub(super) type Parts = (Option<Vec<usize>>, Vec<usize>);
+
+/// All rows are scored.
+fn everything(table: &Table, _: &[usize]) -> Parts {
+    (None, (0..table.rows.len()).collect())
+}
+
+/// A function beside a table.
+pub(super) struct Tabled {
+    /// The function, with the rows that are scored as its records.
+    pub(super) read: Read,
+    /// The result that is scored.
+    pub(super) name: String,
+    /// Rows that are scored.
+    pub(super) rows: usize,
+    at_once: usize,
+    /// What they should give.
+    pub(super) expected: Expected,
+    /// What they give on golden, record by record.
+    pub(super) golden: Vec<Vec<f64>>,
+    /// How its integers stand for numbers, of a `TFLite` model.
+    scheme: Option<tflite::Scheme>,
+}
+
+impl Tabled {
+    /// Read both; `parts` divides the rows, whose targets are in some columns.
+    ///
+    /// # Errors
+    /// The table does not suit the program; golden has no value for a record.
+    pub(super) fn new(
+        project: &Project,
+        rows: &Rows<'_>,
+        parts: &dyn Fn(&Table, &[usize]) -> Parts,
+        progress: &dyn Progress,
+    ) -> Result<Tabled, Failure> {
+        let (program, warnings) = stateless(project, progress)?;
+        let table = read_table(rows.path, &rows.reading)?;
+        let about = |wrong| about_table(rows.path, &table, wrong);
+        let targets = target_columns(&table, &rows.selection).map_err(|wrong| about(vec![wrong]))?;
+        let features = feature_columns(&table, &rows.selection, &targets).map_err(|wrong| about(vec![wrong]))?;
+        let (first, scored) = parts(&table, &targets);
+        let [given, schemes] = project.imported().map(Imported::schemes).unwrap_or_default();
+        let mut values = calibration::Rows::new(rows.path, &table, &program, features)?;
+        for (number, scheme) in given.iter().enumerate() {
+            if let Some(scheme) = scheme {
+                values.map(number, |value| scheme.integer(value));
+            }
+        }
+        let calibration = first.map(|first| values.records(rows.path, &first)).transpose()?;
+        let records = values.records(rows.path, &scored)?;
+        let (number, name, id) = predicted(&program).map_err(|wrong| about(vec![wrong]))?;
+        let at_once = records.at_once;
+        if at_once > 1 && program.tensors[id.0].shape.first() != Some(&(at_once as u32)) {
+            let message = format!("a record takes {at_once} rows, and `{name}` has no row for each of them");
+            return Err(about(vec![Diagnostic::global(Code::Data, message)]));
+        }
+        let given = Given { resident: zeros(&program, &[]), records: records.records };
+        let origin = rows.path.display().to_string();
+        let read = Read { program, warnings, given, origin, is_made_up: false, calibration };
+        let golden = on_golden(project, &read, id)?;
+        let scheme = schemes.get(number).copied().flatten();
+        let is_label = scheme.is_none() && is_label(&read.program, id);
+        let results = by_row(&golden, at_once, records.rows, scheme);
+        let expected = Expected::new(project, &table, &targets, &results, is_label).map_err(about)?.of_rows(&scored);
+        Ok(Tabled { read, name, rows: records.rows, at_once, expected, golden, scheme })
+    }
+
+    /// How good the values of the result are, which are given record by record.
+    pub(super) fn score(&self, values: &[Vec<f64>]) -> Score {
+        self.expected.score(&by_row(values, self.at_once, self.rows, self.scheme))
+    }
+
+    /// The values of the result in fixed point.
+    ///
+    /// # Errors
+    /// It is lost there.
+    pub(super) fn on_fixed(&self, words: &fixed::Program) -> Result<Vec<Vec<f64>>, Failure> {
+        let id = self.in_words(words)?;
+        let mut fixed = Fixed::new(words);
+        let each = |record: &Values| {
+            for (name, given) in record {
+                if let Some(tensor) = fixed.tensor(name) {
+                    fixed.set_real(tensor, given);
+                }
+            }
+            fixed.step();
+            fixed.values(id)
+        };
+        Ok(self.read.given.records.iter().map(each).collect())
+    }
+
+    /// The values of the result in what a grid has sent.
+    ///
+    /// # Errors
+    /// It is lost there.
+    pub(super) fn received(&self, climb: &Climb, outcome: &Outcome) -> Result<Vec<Vec<f64>>, Failure> {
+        let tensor = &climb.fixed.tensors[self.in_words(&climb.fixed)?.0];
+        let streamed = climb.image().tensors.iter().position(|streamed| streamed.name == tensor.name);
+        // A result that is constant is not sent.
+        let Some(streamed) = streamed else { return self.on_fixed(&climb.fixed) };
+        let values = |step: &Vec<Vec<i64>>| {
+            step[streamed].iter().enumerate().map(|(n, &word)| to_f64(word, tensor.fraction_of(n))).collect()
+        };
+        Ok(outcome.steps.iter().map(values).collect())
+    }
+
+    fn in_words(&self, words: &fixed::Program) -> Result<TensorId, Failure> {
+        let found = words.names.iter().rev().find(|(known, _)| *known == self.name);
+        found.map(|(_, id)| *id).ok_or_else(|| Failure::Bug(format!("`{}` is lost in fixed point", self.name)))
+    }
+}
+
+/// The program, which keeps nothing from record to record, and what the front end warned of.
+fn stateless(project: &Project, progress: &dyn Progress) -> Result<(Program, Vec<Diagnostic>), Failure> {
+    project.is_program()?;
+    let (program, warnings) = project.read(&project.options(&[]), None)?;
+    progress.warnings(&project.source, &warnings);
+    let program = project.with_stays(program)?;
+    images::check_fractions(project, &program)?;
+    if program.tensors.iter().any(|tensor| tensor.role == Role::State) {
         let message =
-            "`missing` and `categories` are for trainings: a model that was imported takes its columns as they are";
-        return Err(Diagnostic::global(Code::Data, message));
+            "a table has no values for what stays in the grid: score a function without resident inputs and states";
+        return Err(Failure::Usage(message.to_owned()));
     }
-    match &selection.target {
-        Some(columns) => columns.names().iter().map(|name| table.column(name)).collect(),
-        None => Ok(vec![table.columns.len() - 1]),
-    }
+    Ok((program, warnings))
 }
 
-/// The columns that are not targets, as far as they are used.
-fn feature_columns(table: &Table, selection: &Selection, targets: &[usize]) -> Result<Vec<usize>, Diagnostic> {
-    let named = |columns: &sim::train::settings::Columns| -> Result<Vec<usize>, Diagnostic> {
-        columns.names().iter().map(|name| table.column(name)).collect()
-    };
-    let dropped = selection.drop.as_ref().map(named).transpose()?.unwrap_or_default();
-    let chosen = selection.features.as_ref().map(named).transpose()?;
-    let all = chosen.unwrap_or_else(|| (0..table.columns.len()).collect());
-    Ok(all.into_iter().filter(|column| !targets.contains(column) && !dropped.contains(column)).collect())
+/// Values row by row of those of records, which take so many rows at once, the last one perhaps rows that fill it up.
+fn by_row(values: &[Vec<f64>], at_once: usize, rows: usize, scheme: Option<tflite::Scheme>) -> Vec<Vec<f64>> {
+    let real = |&value: &f64| scheme.map_or(value, |scheme| scheme.real(value));
+    let each = values.iter().flat_map(|all| all.chunks((all.len() / at_once).max(1)));
+    each.map(|row| row.iter().map(real).collect()).take(rows).collect()
 }
 
-/// The result that is scored: scores of classes before labels, in the order of the program.
-fn predicted(program: &Program) -> Result<(String, TensorId), Diagnostic> {
+/// The result that is scored, its number among the results and its name: scores of classes before labels, in the order of the program.
+fn predicted(program: &Program) -> Result<(usize, String, TensorId), Diagnostic> {
     let found = |name: &String| program.names.iter().rev().find(|(known, _)| known == name).map(|(_, id)| *id);
-    let all: Vec<(String, TensorId)> =
-        results(program).into_iter().filter_map(|name| found(&name).map(|id| (name, id))).collect();
-    let scores = all.iter().find(|(_, id)| !is_label(program, *id));
+    let named = results(program).into_iter().enumerate();
+    let all: Vec<(usize, String, TensorId)> =
+        named.filter_map(|(number, name)| found(&name).map(|id| (number, name, id))).collect();
+    let scores = all.iter().find(|(_, _, id)| !is_label(program, *id));
     let none = || Diagnostic::global(Code::Data, "the program has no result that a table could be compared with");
     scores.or(all.first()).cloned().ok_or_else(none)
 }
@@ -212,12 +257,6 @@ fn predicted(program: &Program) -> Result<(String, TensorId), Diagnostic> {
 fn is_label(program: &Program, id: TensorId) -> bool {
     let tensor = &program.tensors[id.0];
     matches!(tensor.element, Element::Int { .. }) && tensor.shape.iter().skip(1).all(|&extent| extent == 1)
-}
-
-/// Rows of a result, of a record of so many rows.
-fn rows_of(program: &Program, id: TensorId, at_once: usize) -> usize {
-    let first = program.tensors[id.0].shape.first().map_or(1, |&extent| extent as usize);
-    if first == at_once { at_once } else { 1 }
 }
 
 /// The values of a result, record by record.
@@ -236,154 +275,27 @@ fn on_golden(project: &Project, read: &Read, id: TensorId) -> Result<Vec<Vec<f64
     Ok(values)
 }
 
-/// The same below golden: all records in one run of the grid, whose words are compared with those of fixed point.
+/// The same on a grid: all records in one run, whose words are compared with those of fixed point.
 fn below(
     project: &Project,
     upper: Upper,
-    records: &[Values],
-    name: &str,
+    tabled: &Tabled,
     rung: Rung,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<f64>>, Failure> {
-    let words = upper.fixed.clone();
-    let Some((_, id)) = words.names.iter().rev().find(|(known, _)| known == name) else {
-        return Err(Failure::Bug(format!("`{name}` is lost in fixed point")));
-    };
-    let tensor = &words.tensors[id.0];
-    if rung == Rung::Fixed {
-        let mut fixed = Fixed::new(&words);
-        let mut each = |record: &Values| {
-            for (name, given) in record {
-                if let Some(tensor) = fixed.tensor(name) {
-                    fixed.set_real(tensor, given);
-                }
-            }
-            fixed.step();
-            fixed.values(*id)
-        };
-        return Ok(records.iter().map(&mut each).collect());
-    }
-    let climb = Climb::of(upper, images::of_function(project, &words)?);
-    let machine = climb.image().machine.clone();
-    let run =
-        |outcome: Result<Outcome, _>| outcome.map_err(|stuck: sim::driver::Stuck| Failure::Bug(stuck.to_string()));
+    let compiled = images::of_function(project, &upper.fixed)?;
+    let climb = Climb::of(upper, compiled);
+    let machine = &climb.image().machine;
     let outcome = match rung {
         Rung::Rtl => {
-            let simulator = Simulator::build(&machine, progress)?;
-            run(climb.stream(simulator.device(&machine), records.len(), Stalls::none()))?
+            let simulator = Simulator::build(machine, progress)?;
+            climb.stream(simulator.device(machine), climb.records(), Stalls::none())
         }
-        _ => run(climb.stream(Array::new(&machine), records.len(), Stalls::none()))?,
+        _ => climb.stream(Array::new(machine), climb.records(), Stalls::none()),
     };
+    let outcome = outcome.map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     climb
         .compare_stream(&outcome)
         .map_err(|difference| Failure::Mismatch(format!("{} differs from fixed: {difference}", rung.as_str())))?;
-    let streamed = climb.image().tensors.iter().position(|streamed| streamed.name == tensor.name);
-    // A result that is constant is not sent.
-    let Some(streamed) = streamed else { return Ok(vec![Fixed::new(&words).values(*id); records.len()]) };
-    let values = |step: &Vec<Vec<i64>>| {
-        step[streamed].iter().enumerate().map(|(n, &word)| to_f64(word, tensor.fraction_of(n))).collect()
-    };
-    Ok(outcome.steps.iter().map(values).collect())
-}
-
-impl Expected {
-    fn new(
-        project: &Project,
-        table: &Table,
-        columns: &[usize],
-        golden: &[Vec<f64>],
-        is_label: bool,
-    ) -> Result<Expected, Vec<Diagnostic>> {
-        let width = golden.first().map_or(1, Vec::len);
-        let named = project.imported().map_or_else(Vec::new, Imported::classes);
-        if let [column] = columns {
-            let chance = || golden.iter().all(|row| (0.0..=1.0).contains(&row[0]));
-            let found = || match Coding::classes(table, *column) {
-                Coding::Classes(names) => names,
-                _ => Vec::new(),
-            };
-            let two = |names: &[String]| {
-                let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
-                names.len() == 2 && numbers.is_none_or(|numbers| numbers == [0.0, 1.0])
-            };
-            let kind = match width {
-                1 if is_label => Kind::Labels,
-                1 if chance() && (named.len() == 2 || two(&found())) => Kind::Chances,
-                1 => Kind::Numbers,
-                _ => Kind::Scores,
-            };
-            if kind != Kind::Numbers {
-                let count = if kind == Kind::Chances { 2 } else { width };
-                let fits = |names: &[String]| kind == Kind::Labels || names.len() == count;
-                let names = if !named.is_empty() && fits(&named) { named } else { numbered(found(), count, kind) };
-                if !fits(&names) {
-                    let (column, have) = (&table.columns[*column], names.len());
-                    let message = format!("the model has {count} classes, the target column `{column}` {have}");
-                    let help = "name the column of the classes with --target";
-                    return Err(vec![Diagnostic::global(Code::Data, message).with_help(help)]);
-                }
-                let coding = Coding::Classes(names);
-                let targets = coding.codes(table, columns)?;
-                return Ok(Expected { coding, targets, kind });
-            }
-        }
-        if columns.len() != width {
-            let message =
-                format!("the result has {width} numbers for each row, the targets are {} columns", columns.len());
-            return Err(vec![Diagnostic::global(Code::Data, message).with_help("name the targets with --target")]);
-        }
-        Ok(Expected { coding: Coding::Number, targets: table.numbers(columns)?, kind: Kind::Numbers })
-    }
-
-    fn names(&self) -> Vec<String> {
-        match &self.coding {
-            Coding::Classes(names) => names.clone(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn score(&self, values: &[Vec<f64>]) -> Score {
-        let count = self.names().len();
-        let one_hot = |class: usize| (0..count).map(|n| f64::from(u8::from(n == class))).collect::<Vec<f64>>();
-        let (labels, predictions): (Vec<Vec<f64>>, Vec<Vec<f64>>) = match self.kind {
-            Kind::Numbers => (self.targets.clone(), values.to_vec()),
-            Kind::Chances => (
-                self.targets.iter().map(|row| one_hot(row[0] as usize)).collect(),
-                values.iter().map(|row| vec![1.0 - row[0], row[0]]).collect(),
-            ),
-            Kind::Scores => (self.targets.iter().map(|row| one_hot(row[0] as usize)).collect(), values.to_vec()),
-            Kind::Labels => {
-                let known: Vec<Option<f64>> = self.names().iter().map(|name| name.parse().ok()).collect();
-                let class = |value: f64| known.iter().position(|known| *known == Some(value)).unwrap_or(count);
-                (
-                    self.targets.iter().map(|row| one_hot(row[0] as usize)).collect(),
-                    values.iter().map(|row| one_hot(class(row[0]))).collect(),
-                )
-            }
-        };
-        let labels: Vec<&[f64]> = labels.iter().map(Vec::as_slice).collect();
-        let loss = if self.kind == Kind::Numbers { Loss::Squared } else { Loss::CrossEntropy };
-        let (measure, scale) =
-            (Measure::Library(loss), Scale { classes: Classes { first: 0, count }, ..Scale::default() });
-        let found = metrics::judge(&measure, &predictions, &labels, scale);
-        Score {
-            accuracy: found.accuracy,
-            f1: found.f1,
-            auc: found.auc.filter(|_| self.kind != Kind::Labels),
-            r2: found.r2,
-            mae: found.mae,
-            confusion: metrics::confusion(&measure, &predictions, &labels, scale),
-        }
-    }
-}
-
-/// Names of so many classes that no model names: the numbers of the classes where the cells are such, otherwise the cells.
-fn numbered(found: Vec<String>, count: usize, kind: Kind) -> Vec<String> {
-    let number = |name: &String| name.parse::<f64>().ok();
-    let all: Option<Vec<f64>> = found.iter().map(number).collect();
-    let is_number = |&value: &f64| value >= 0.0 && value < count as f64 && value.fract() == 0.0;
-    match all {
-        Some(all) if kind != Kind::Labels && all.iter().all(is_number) => (0..count).map(|n| n.to_string()).collect(),
-        _ => found,
-    }
+    tabled.received(&climb, &outcome)
 }

@@ -32,6 +32,8 @@ pub struct Calibration {
     pub records: Vec<Values>,
     /// Rows in them.
     pub rows: usize,
+    /// Rows that a record takes at once.
+    pub at_once: usize,
 }
 
 /// An input that records give.
@@ -78,19 +80,43 @@ fn inputs(program: &Program) -> Vec<Input<'_>> {
     program.tensors.iter().filter(given).map(|tensor| Input::of(&tensor.name, &tensor.shape)).collect()
 }
 
-/// The rows of a table as records: of these columns, or of those that are numbers.
-///
-/// # Errors
-/// They are not what the inputs of the program take.
-pub(crate) fn of_columns(
-    path: &Path,
-    table: &Table,
-    program: &Program,
-    columns: Option<Vec<usize>>,
-) -> Result<Calibration, Failure> {
-    let inputs = inputs(program);
-    let rows = rows_of_table(path, table, columns, &inputs)?;
-    records(&rows, &inputs).map_err(|message| wrong(path, &message))
+/// The rows of a table, of these columns, for the inputs of a program.
+pub(crate) struct Rows<'a> {
+    inputs: Vec<Input<'a>>,
+    rows: Vec<Row>,
+}
+
+impl Rows<'_> {
+    /// Read them.
+    ///
+    /// # Errors
+    /// They are not what the inputs take.
+    pub(crate) fn new<'a>(
+        path: &Path,
+        table: &Table,
+        program: &'a Program,
+        columns: Vec<usize>,
+    ) -> Result<Rows<'a>, Failure> {
+        let inputs = inputs(program);
+        let rows = rows_of_table(path, table, Some(columns), &inputs)?;
+        Ok(Rows { inputs, rows })
+    }
+
+    /// Other values for those of an input, by its number.
+    pub(crate) fn map(&mut self, input: usize, change: impl Fn(f64) -> f64) {
+        for value in self.rows.iter_mut().filter_map(|row| row.get_mut(input)).flatten() {
+            *value = change(*value);
+        }
+    }
+
+    /// Some of them as records.
+    ///
+    /// # Errors
+    /// They are not what the inputs take.
+    pub(crate) fn records(&self, path: &Path, part: &[usize]) -> Result<Calibration, Failure> {
+        let rows: Vec<Row> = part.iter().map(|&row| self.rows[row].clone()).collect();
+        records(&rows, &self.inputs).map_err(|message| wrong(path, &message))
+    }
 }
 
 /// Values of the inputs, in their order.
@@ -123,7 +149,7 @@ fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
     if let Some(number) = rows.iter().position(|row| !same(row)) {
         return Err(format!("record {} has another size than the first one", number + 1));
     }
-    Ok(Calibration { records: rows.chunks(at_once).map(record).collect(), rows: rows.len() })
+    Ok(Calibration { records: rows.chunks(at_once).map(record).collect(), rows: rows.len(), at_once })
 }
 
 fn of_json(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
@@ -204,8 +230,10 @@ fn rows_of_table(
     inputs: &[Input<'_>],
 ) -> Result<Vec<Row>, Failure> {
     let numeric = |column: &usize| (0..table.rows.len()).any(|row| table.number(row, *column).is_ok());
-    let by_name: Option<Vec<usize>> =
-        inputs.iter().map(|input| table.columns.iter().position(|column| column == input.name)).collect();
+    let by_name: Option<Vec<usize>> = inputs
+        .iter()
+        .map(|input| table.columns.iter().position(|column| column == input.name && input.takes(1).is_some()))
+        .collect();
     let mut columns = chosen.unwrap_or_else(|| (0..table.columns.len()).filter(numeric).collect());
     let mut widths: Vec<usize> = inputs.iter().map(|input| input.elements).collect();
     if let Some(named) = by_name {
