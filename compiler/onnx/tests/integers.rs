@@ -12,16 +12,24 @@ use onnx::{File, Reading, Weights};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::ladder::{Upper, Values};
-use written::{info, info_of, message, model, node, tensor, tensor_of};
+use written::{info, info_of, message, model, model_of, node, tensor, tensor_of};
 
+const UINT8: u64 = 2;
+const INT8: u64 = 3;
+const UINT16: u64 = 4;
+const INT16: u64 = 5;
 const INT32: u64 = 6;
 const INT64: u64 = 7;
 const UINT32: u64 = 12;
 
 fn read(parts: &[(u64, Vec<u8>)]) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    program(&model(parts))
+}
+
+fn program(bytes: &[u8]) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let options = Options::default();
     let reading = Reading { options: &options, given: &[], beside: &|_| Err("none".into()), weights: Weights::None };
-    File::decode(&model(parts)).expect("a file").program(&reading)
+    File::decode(bytes).expect("a file").program(&reading)
 }
 
 /// The elements of the only result on golden, or what it says.
@@ -265,18 +273,28 @@ fn reals_are_not_integers() {
 
 /// The elements of the only result in words of 16 bits.
 fn words(program: &Program, inputs: &[&[i128]]) -> Vec<f64> {
+    words_of(16, program, inputs).expect("words")
+}
+
+/// The same in words of so many bits, or why they do not hold it.
+fn words_of(bits: u32, program: &Program, inputs: &[&[i128]]) -> Result<Vec<f64>, Vec<Diagnostic>> {
+    in_words(bits, program, inputs).map(|(values, _)| values)
+}
+
+/// The same with what is said of binary points.
+fn in_words(bits: u32, program: &Program, inputs: &[&[i128]]) -> Result<(Vec<f64>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let given = (0..program.tensors.len()).filter(|&id| program.tensors[id].role == Role::Input);
     let real = |values: &&[i128]| values.iter().map(|&value| value as f64).collect::<Vec<_>>();
     let values: Values = given.map(|id| program.tensors[id].name.clone()).zip(inputs.iter().map(real)).collect();
     let options = Wanted { keep: Keep::AllNames, batch: Batch::SINGLE };
     let step = std::slice::from_ref(&values);
-    let upper = Upper::new(program, &options, &Values::new(), step, &Numbers::of_width(16)).expect("words");
+    let upper = Upper::new(program, &options, &Values::new(), step, &Numbers::of_width(bits))?;
     let mut fixed = Fixed::new(&upper.fixed);
     for (name, values) in &values {
         fixed.set_real(fixed.tensor(name).expect("an input"), values);
     }
     fixed.step();
-    fixed.values(upper.fixed.names[0].1)
+    Ok((fixed.values(upper.fixed.names[0].1), upper.numbers.notes))
 }
 
 /// Quotients just below an integer, roots of squares and powers: words give the integers of exact arithmetic.
@@ -321,4 +339,157 @@ fn words_cut_off_as_integers_do() {
     ])
     .expect("a program");
     assert_eq!(words(&program, &[&[3, 2, 5, 2], &[4, 7, 3, -1]]), [81.0, 128.0, 125.0, 0.0]);
+}
+
+/// Constants whose sizes are too far apart for one binary point: the small ones become other numbers, which is told with tensor and value.
+#[test]
+fn whole_constants_beyond_the_words_are_told() {
+    let comparison = |values: &[i64]| {
+        let parts = [
+            (1, node("", "Less", &["a", "c"], "y")),
+            (5, int64s("c", values)),
+            (11, info_of("a", INT64, &[Ok(3)])),
+            (12, info_of("y", 9, &[])),
+        ];
+        read(&parts).expect("a program").0
+    };
+    let far = comparison(&[1 << 31, 3, 5]);
+    let (_, notes) = in_words(24, &far, &[&[1, 0, -1]]).expect("words");
+    let [said] = notes.as_slice() else { panic!("{notes:?}") };
+    assert_eq!(said.code, Code::WarnNumber);
+    assert!(said.message.starts_with("element 1 of the constants `c`, 3, becomes 0 "), "{}", said.message);
+    let near = comparison(&[1 << 20, 3, 5]);
+    let quiet = (vec![1.0, 1.0, 1.0], Vec::new());
+    assert_eq!(in_words(24, &near, &[&[1, 0, -1]]).expect("words"), quiet);
+}
+
+/// An integer in a type of so many bits, the others cut off.
+fn cut(value: i128, (bits, signed): (u32, bool)) -> i128 {
+    let low = value.rem_euclid(1 << bits);
+    if signed && low >= 1 << (bits - 1) { low - (1 << bits) } else { low }
+}
+
+/// Golden and words of 8 to 32 bits give these integers; words that have no room refuse.
+fn everywhere(what: &str, program: &Program, inputs: &[&[i128]], wanted: &[i128]) -> usize {
+    let wanted: Vec<f64> = wanted.iter().map(|&value| value as f64).collect();
+    assert_eq!(golden(program, inputs), Ok(wanted.clone()), "{what}, {inputs:?}");
+    let held = [8, 10, 12, 16, 17, 18, 20, 24, 32].into_iter().filter(|&bits| {
+        words_of(bits, program, inputs).is_ok_and(|found| {
+            assert_eq!(found, wanted, "{what} in {bits} bits, {inputs:?}");
+            true
+        })
+    });
+    held.count()
+}
+
+/// A node of two operands; the second one is a constant, or an input.
+fn of_two(node: Vec<u8>, element: u64, (count, constant): (usize, Option<&[i128]>)) -> Program {
+    let size = match element {
+        UINT8 | INT8 => 1,
+        UINT16 | INT16 => 2,
+        INT64 => 8,
+        _ => 4,
+    };
+    let extent = [Ok(count as u64)];
+    let mut parts = vec![(1, node), (11, info_of("a", element, &extent)), (12, info_of("y", element, &[]))];
+    parts.push(match constant {
+        Some(values) => {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()[..size].to_vec()).collect();
+            (5, tensor_of("b", element, &[count as u64], |b| put_bytes(b, 9, &bytes)))
+        }
+        None => (11, info_of("b", element, &extent)),
+    });
+    read(&parts).expect("a program").0
+}
+
+const TYPES: [(u64, (u32, bool)); 7] = [
+    (UINT8, (8, false)),
+    (INT8, (8, true)),
+    (UINT16, (16, false)),
+    (INT16, (16, true)),
+    (UINT32, (32, false)),
+    (INT32, (32, true)),
+    (INT64, (64, true)),
+];
+
+/// Bits, complements and shifts: those of integers in two's complement, by counts of the file and of the caller.
+#[test]
+fn bits_are_those_of_twos_complement() {
+    type Operation = fn(i128, i128) -> i128;
+    let operations: [(&str, Operation); 3] =
+        [("BitwiseAnd", |a, b| a & b), ("BitwiseOr", |a, b| a | b), ("BitwiseXor", |a, b| a ^ b)];
+    let mut held = 0;
+    for (element, kind) in TYPES {
+        let own = |list: &[i128]| list.iter().map(|&value| cut(value, (kind.0.min(52), kind.1))).collect::<Vec<_>>();
+        let (a, b) = (own(&[21, 105, -3, -128, 0, 31743, -32768, 90]), own(&[6, -1, 5, 64, -7, 24577, 511, -19]));
+        for (operator, exact) in operations {
+            let wanted: Vec<i128> = a.iter().zip(&b).map(|(&a, &b)| exact(a, b)).collect();
+            let node = node("", operator, &["a", "b"], "y");
+            held += everywhere(operator, &of_two(node.clone(), element, (8, None)), &[&a, &b], &wanted);
+            held += everywhere(operator, &of_two(node, element, (8, Some(&b))), &[&a], &wanted);
+        }
+        let parts = [
+            (1, node("", "BitwiseNot", &["a"], "y")),
+            (11, info_of("a", element, &[Ok(8)])),
+            (12, info_of("y", element, &[])),
+        ];
+        let wanted: Vec<i128> = a.iter().map(|&a| cut(!a, kind)).collect();
+        held += everywhere("BitwiseNot", &read(&parts).expect("a program").0, &[&a], &wanted);
+        for left in [true, false] {
+            let direction = message(|b| {
+                put_bytes(b, 1, b"direction");
+                put_bytes(b, 4, if left { b"LEFT" } else { b"RIGHT" });
+                put_integer(b, 20, 3);
+            });
+            let mut shift = node("", "BitShift", &["a", "b"], "y");
+            put_bytes(&mut shift, 5, &direction);
+            let most = i128::from(kind.0.min(14));
+            let counts = [0, 1, 3, most - 1, 5, most - 2, 2, 4];
+            let small: Vec<i128> = a.iter().map(|&a| if kind.0 > 16 { a % 512 } else { a }).collect();
+            let shifted = |(&a, &n): (&i128, &i128)| if left { cut(a << n, kind) } else { a >> n };
+            let wanted: Vec<i128> = small.iter().zip(&counts).map(shifted).collect();
+            let what = format!("a shift, left: {left}, of type {element}");
+            held += everywhere(&what, &of_two(shift.clone(), element, (8, None)), &[&small, &counts], &wanted);
+            held += everywhere(&what, &of_two(shift, element, (8, Some(&counts))), &[&small], &wanted);
+        }
+    }
+    assert!(held > 200, "words held {held} of them");
+}
+
+/// Powers of integers with exponents of the caller; what does not fit its type is refused, not another number.
+#[test]
+fn powers_are_products() {
+    let a = [3i128, 2, -5, 7, 10, -1, 1, -1, 0, 0, -2, 1];
+    let b = [9i128, 14, 5, 4, 4, 61, 60, 64, 7, 0, -1, -3];
+    let wanted = [19683i128, 16384, -3125, 2401, 10000, -1, 1, 1, 0, 1, 0, 1];
+    for element in [INT32, INT64] {
+        let program = of_two(node("", "Pow", &["a", "b"], "y"), element, (12, None));
+        assert!(everywhere("Pow", &program, &[&a, &b], &wanted) >= 5);
+        let program = of_two(node("", "Pow", &["a", "b"], "y"), element, (1, None));
+        for (a, b) in [(2, 64), (3, 41), (-2, 65), (2, 200)] {
+            assert_eq!(golden(&program, &[&[a], &[b]]).expect_err("too large").code, Code::Const, "{a} to the {b}");
+        }
+    }
+    // A power with a fraction is cut off.
+    let parts = [
+        (1, node("", "Pow", &["a", "b"], "y")),
+        (5, tensor("b", &[1], |b| put_bytes(b, 9, &0.5f32.to_le_bytes()))),
+        (11, info_of("a", INT32, &[Ok(5)])),
+        (12, info_of("y", INT32, &[])),
+    ];
+    let (program, _) = read(&parts).expect("a program");
+    assert_eq!(golden(&program, &[&[3, 4, 8, 15, 16]]), Ok(vec![1.0, 2.0, 2.0, 3.0, 4.0]));
+}
+
+/// Before version 13 a row of Hardmax is all dimensions from the axis on.
+#[test]
+fn rows_of_old_versions_are_flat() {
+    let parts = [(1, node("", "Hardmax", &["a"], "y")), (11, info("a", &[Ok(2), Ok(2), Ok(3)])), (12, info("y", &[]))];
+    let a = [0, 3, -4, 2, 5, 5, -1, -5, -5, -1, 0, -3];
+    let places = |bytes: &[u8]| {
+        let found = golden(&program(bytes).expect("a program").0, &[&a]).expect("values");
+        (0..found.len()).filter(|&n| found[n] > 0.0).collect::<Vec<_>>()
+    };
+    assert_eq!(places(&model_of(11, &parts)), [4, 10]);
+    assert_eq!(places(&model_of(13, &parts)), [1, 4, 6, 10]);
 }

@@ -1,5 +1,6 @@
 //! One value of each, or of several that are repeated to a common shape.
 
+use super::integers::{bitwise, complement, power, quotient, shift, wrap, wrapped};
 use crate::build::{Translated, Val};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
@@ -94,25 +95,6 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
     several(l, c, name)
 }
 
-/// Integers of few bits wrap. Where those of 32 and more would, words have no room for what wraps, and golden refuses the result.
-fn wrapped(value: Ex, kind: Kind) -> Ex {
-    match (kind, kind.limits()) {
-        (Kind::Int { bits, .. }, Some((low, high))) if bits <= 16 => (value - low).floor_rem(high - low + 1.0) + low,
-        _ => value,
-    }
-}
-
-/// The quotient of integers, cut off towards 0: exact in words, too, where a quotient of reals may be rounded to the next integer before it is
-/// cut off.
-pub(super) fn quotient(a: Ex, b: Ex, kind: Kind) -> Ex {
-    if matches!(kind, Kind::Int { signed: false, .. }) {
-        return a.floor_div(b);
-    }
-    let negative = a.clone().lt(0.0).differs(b.clone().lt(0.0));
-    let size = call(Function::Abs, a).floor_div(call(Function::Abs, b));
-    select(negative, -size.clone(), size)
-}
-
 fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
     let b = &mut l.builder;
     let x = || c.input(0);
@@ -151,9 +133,8 @@ fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<O
             b.apply(x()?, |x| x.gt(threshold))?
         }
         "BitwiseNot" => {
-            let value = x()?;
-            let top = value.kind.limits().map_or(-1.0, |(low, high)| low + high);
-            b.apply(value, |x| num(top) - x)?
+            let kind = x()?.kind;
+            b.apply(x()?, |x| complement(x, kind))?
         }
         "Cast" | "CastLike" | "BitCast" => return cast(l, c, name).map(Some),
         _ => return Ok(None),
@@ -289,12 +270,6 @@ fn unsupported_cast() -> Translated<Val> {
     crate::build::unsupported("a conversion to float8e8m0 is not supported", "keep the scale in another type")
 }
 
-/// Whole numbers modulo the size of a type.
-fn wrap(l: &mut Lowering<'_, '_>, value: Val, kind: Kind) -> Translated<Val> {
-    let Some((low, high)) = kind.limits() else { return Ok(value) };
-    l.builder.apply(value, |x| (x - low).floor_rem(high - low + 1.0) + low)
-}
-
 fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
     type Operation = fn(Ex, Ex) -> Ex;
     let comparison: Option<Operation> = match name {
@@ -315,17 +290,20 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
     if matches!(name, "BitwiseAnd" | "BitwiseOr" | "BitwiseXor") {
         return bitwise(l, c, name).map(Some);
     }
+    if name == "BitShift" {
+        return shift(l, c).map(Some);
+    }
     let kind = c.optional(0)?.map_or(Kind::FLOAT, |value| value.kind);
+    if name == "Pow" && kind.is_int() {
+        return power(l, c).map(Some);
+    }
     let fmod = c.int("fmod", 0) != 0;
-    let left = c.text("direction", "LEFT") == "LEFT";
     let operation: Box<dyn Fn(Ex, Ex) -> Ex> = match name {
         "Add" => Box::new(move |a, b| wrapped(a + b, kind)),
         "Sub" => Box::new(move |a, b| wrapped(a - b, kind)),
         "Mul" => Box::new(move |a, b| wrapped(a * b, kind)),
         "Div" if kind.is_int() => Box::new(move |a, b| quotient(a, b, kind)),
         "Div" => Box::new(|a, b| a / b),
-        // A whole number for exponents from 0 on, and at most a half below.
-        "Pow" if kind.is_int() => Box::new(|a, b| call2(Function::Pow, a, b).round_even()),
         "Pow" => Box::new(|a, b| call2(Function::Pow, a, b)),
         "Mod" if fmod => Box::new(|a, b| call2(Function::Fmod, a, b)),
         "Mod" if kind.is_int() => Box::new(Ex::floor_rem),
@@ -336,24 +314,6 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
             select(other, rest.clone() + b, rest)
         }),
         "PRelu" => Box::new(|a, b| select(a.clone().lt(0.0), a.clone() * b, a)),
-        "BitShift" if left => {
-            let (low, high) = kind.limits().unwrap_or((0.0, 1.0));
-            let (bits, size) = ((high - low + 1.0).log2(), high - low + 1.0);
-            Box::new(move |a, b| {
-                let product = a * call(Function::Exp2, b.clone().max(0.0).min(bits));
-                let shifted = if bits > 32.0 { product } else { (product - low).floor_rem(size) + low };
-                select(b.clone().lt(0.0).or(b.ge(bits)), num(0.0), shifted)
-            })
-        }
-        "BitShift" => {
-            let (low, high) = kind.limits().unwrap_or((0.0, 1.0));
-            let bits = (high - low + 1.0).log2();
-            // A count that is negative or too large leaves copies of the sign.
-            Box::new(move |a, b| {
-                let shifted = (a.clone() / call(Function::Exp2, b.clone().max(0.0).min(bits))).floor();
-                select(b.clone().lt(0.0).or(b.ge(bits)), -a.lt(0.0), shifted)
-            })
-        }
         _ => return Ok(None),
     };
     let mut operands = legacy(l, c)?;
@@ -364,7 +324,7 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
 }
 
 /// Two operands; before version 7 the second one was repeated along an axis of the first.
-fn legacy(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Val>> {
+pub(super) fn legacy(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Val>> {
     let (a, b) = (c.input(0)?, c.input(1)?);
     if c.version >= 7 || c.int("broadcast", 0) == 0 {
         return Ok(vec![a, b]);
@@ -374,27 +334,6 @@ fn legacy(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Val>> {
     let behind = rank.saturating_sub(axis + own.len());
     let shape: Vec<i64> = own.into_iter().chain(std::iter::repeat_n(1, behind)).collect();
     Ok(vec![a, l.builder.reshape(b, &shape)?])
-}
-
-/// Bit by bit, as a sum over the bits.
-fn bitwise(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val> {
-    let (x, y) = (c.input(0)?, c.input(1)?);
-    let Kind::Int { bits, signed } = x.kind else { return c.refuse("the element type") };
-    let (name, pattern) = (name.to_owned(), Kind::Int { bits, signed: false });
-    let shape = l.builder.broadcast(&[x, y])?;
-    let sum =
-        l.builder.reduce(&shape, &[i64::from(bits)], pattern, compiler::tensor::Aggregate::Add, |b, at, bit| {
-            let unit = || call(Function::Exp2, Ex::At(bit[0].clone()));
-            let of = |value: Val| (b.read(value, at) / unit()).floor().floor_rem(2.0);
-            let (x, y) = (of(x), of(y));
-            let both = match name.as_str() {
-                "BitwiseAnd" => x * y,
-                "BitwiseOr" => x.max(y),
-                _ => x.differs(y),
-            };
-            both * unit()
-        })?;
-    if signed { wrap(l, Val { kind: x.kind, ..sum }, x.kind) } else { Ok(sum) }
 }
 
 fn several(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Results {

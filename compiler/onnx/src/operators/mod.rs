@@ -7,6 +7,7 @@ mod elementwise;
 mod equivalents;
 mod independent;
 mod index;
+mod integers;
 mod layout;
 mod learned;
 mod loss;

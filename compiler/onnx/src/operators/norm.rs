@@ -60,21 +60,29 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
 }
 
 fn softmax(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let logarithm = c.node.operator == "LogSoftmax";
+    from_axis(l, c, |l, x, axis| l.softmax(x, axis, logarithm))
+}
+
+/// Work along an axis of the operand; before version 13 all dimensions from the axis on are one.
+pub(super) fn from_axis<'a, 'b>(
+    l: &mut Lowering<'a, 'b>,
+    c: &Call<'_, '_>,
+    work: impl FnOnce(&mut Lowering<'a, 'b>, Val, usize) -> Translated<Val>,
+) -> Translated<Val> {
     let x = c.input(0)?;
     let own = l.builder.shape(x);
-    let logarithm = c.node.operator == "LogSoftmax";
     if c.version >= 13 {
         let axis = c.axis("axis", -1, own.len())?;
-        return l.softmax(x, axis, logarithm);
+        return work(l, x, axis);
     }
-    // Before version 13 all dimensions from the axis on are one.
     let axis = c.axis("axis", 1, own.len())?;
     if own[axis + 1..].iter().all(|&extent| extent == 1) {
-        return l.softmax(x, axis, logarithm);
+        return work(l, x, axis);
     }
     let flat = [own[..axis].iter().product(), own[axis..].iter().product()];
     let value = l.builder.reshape(x, &flat)?;
-    let value = l.softmax(value, 1, logarithm)?;
+    let value = work(l, value, 1)?;
     l.builder.reshape(value, &own)
 }
 

@@ -1,7 +1,9 @@
 //! Several elements become one: sums and extremes along axes, and where the extreme is.
 
-use super::elementwise::{logarithm, quotient};
+use super::elementwise::logarithm;
+use super::integers::quotient;
 use super::layout::axes;
+use super::norm::from_axis;
 use crate::build::{Loops, Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
@@ -15,7 +17,7 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
     let name = c.node.operator;
     match name {
         "ArgMax" | "ArgMin" => return one(extreme(l, c)?),
-        "Hardmax" => return one(hardmax(l, c)?),
+        "Hardmax" => return one(from_axis(l, c, hardmax)?),
         "CumSum" | "CumProd" => return one(running(l, c)?),
         _ => {}
     }
@@ -191,9 +193,7 @@ fn extreme(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     if c.int("keepdims", 1) != 0 { l.builder.reshape(place, &shape) } else { Ok(place) }
 }
 
-fn hardmax(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
-    let x = c.input(0)?;
-    let axis = c.axis("axis", if c.version < 13 { 1 } else { -1 }, l.builder.rank(x))?;
+fn hardmax(l: &mut Lowering<'_, '_>, x: Val, axis: usize) -> Translated<Val> {
     let most = l.along(x, &[axis], Aggregate::Max, |x| x)?;
     let place = l.place(x, most, axis, false)?;
     let shape = l.builder.shape(x);

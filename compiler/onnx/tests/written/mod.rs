@@ -70,12 +70,18 @@ pub(crate) fn tensor_of(name: &str, element: u64, shape: &[u64], data: impl Fn(&
 
 /// A model of opset 17 with these fields of a graph.
 pub(crate) fn model(parts: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    model_of(17, parts)
+}
+
+/// A model of an opset with these fields of a graph.
+#[allow(dead_code, reason = "most tests need no older one")]
+pub(crate) fn model_of(opset: u64, parts: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let graph = message(|b| {
         for (number, part) in parts {
             put_bytes(b, *number, part);
         }
     });
-    let opset = message(|b| put_integer(b, 2, 17));
+    let opset = message(|b| put_integer(b, 2, opset));
     message(|b| {
         put_bytes(b, 7, &graph);
         put_bytes(b, 8, &opset);
