@@ -119,3 +119,65 @@ fn binary_points_come_from_a_calibration() {
         assert!(refused.stderr.contains("E-DATA"), "{}", refused.stderr);
     }
 }
+
+/// A product of more bits than the words have: the document says it, and the distance is that of what it shows.
+#[test]
+fn integers_that_words_round_are_told_in_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "def f(int32(4) A, int32(4) B) -> (O) {\n  O(i) = (A(i) * B(i)) % 256\n}\n";
+    let program = file(folder.path(), "p.tc", text);
+    let (a, b) = ([255, 3, 200, 17], [255, 7, 33, 15]);
+    let inputs = file(folder.path(), "p.json", json!({ "A": a, "B": b }).to_string());
+    let eval = |word: &str| {
+        let arguments =
+            ["eval", &program, "--inputs", &inputs, "--engine", "fixed", "--format", "json", "--machine", word];
+        done(&arguments).json()
+    };
+    let furthest = |found: &Value| {
+        let differ = |(n, found): (usize, &Value)| (found.as_f64().unwrap() - f64::from(a[n] * b[n] % 256)).abs();
+        found["values"]["O"].as_array().unwrap().iter().enumerate().map(differ).fold(0.0, f64::max)
+    };
+    let narrow = eval("word=12");
+    assert!(furthest(&narrow) > 0.0, "{narrow}");
+    assert_eq!(narrow["distance_from_golden"]["absolute"], furthest(&narrow), "{narrow}");
+    assert_eq!(narrow["diagnostics"][0]["code"], "W-NUMBER", "{narrow}");
+    let wide = eval("word=18");
+    assert_eq!((furthest(&wide), &wide["diagnostics"]), (0.0, &Value::Null), "{wide}");
+}
+
+/// Functions of each language, a model and a training: `build` says the way from the source to the image, or up to where.
+#[test]
+fn builds_say_the_way_from_the_source_to_the_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let product = "def f(A, B):\n  return A * B + 0.5\n";
+    let tile = file(folder.path(), "p.tile", product);
+    let rows = json!({ "A": [1.0, -0.5], "B": [0.25, 2.0] }).to_string();
+    let inputs = file(folder.path(), "p.json", rows);
+    let rink = file(folder.path(), "p.tml", "var input A : [3]\nvar input B : [3]\nvar output C : [3]\nC = A + B\n");
+    let tc = file(folder.path(), "p.tc", "def f(float(4) A) -> (O) { O +=! A(i) * A(i) }\n");
+    let large =
+        file(folder.path(), "l.tc", "def f(float(101, 100) A, float(100) B) -> (O) { O(i) +=! A(i, j) * B(j) }\n");
+    let said = |arguments: &[&str]| {
+        let common = ["build", "--config", "tiny", "--out", &out, "--force"];
+        let text = done(&[&common[..], arguments].concat()).stdout;
+        let lines: Vec<String> =
+            text.lines().filter(|line| line.contains("source = canonical:")).map(Into::into).collect();
+        assert!(!lines.is_empty(), "{arguments:?}: {text}");
+        lines
+    };
+    let proven = " | canonical ≈ fixed: rounding only | fixed = image: proven: ";
+    let model = "examples/digits_mlp.onnx";
+    for arguments in [
+        &["programs/logistic.t"][..],
+        &[&tile, "--inputs", &inputs],
+        &[&rink],
+        &[&tc],
+        &[model, "--inputs", "examples/digit.json"],
+    ] {
+        let lines = said(arguments);
+        assert!(lines.iter().all(|line| line.contains(proven)), "{lines:?}");
+    }
+    let lines = said(&[&large]);
+    assert!(lines[0].contains("fixed = image: not proven here, 10100 multiply-adds "), "{lines:?}");
+}

@@ -212,7 +212,7 @@ impl Pair<'_> {
             run.step(&suspects, &results)?;
             rows += self.rows_of_step();
         }
-        let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), Distance::and);
+        let distance = run.all.iter().map(|result| result.distance()).fold(Distance::default(), Distance::and);
         let error = run.results.iter().map(|result| result.share()).fold(0.0, f64::max);
         let class = run.flips.iter().filter(|flips| flips.rows > 0).max_by_key(|flips| (flips.flips, flips.rows));
         let far = results.iter().zip(&run.results).find(|(_, result)| result.is_far());
@@ -355,6 +355,8 @@ struct Run<'a> {
     found: Vec<Extremes>,
     /// Errors of each result from golden; classes have none.
     results: Vec<Extremes>,
+    /// Errors of all results from golden, classes among them.
+    all: Vec<Extremes>,
     /// What the results say about classes, and how many of these are others than golden's.
     classes: Vec<Classes>,
     flips: Vec<Flips>,
@@ -372,6 +374,7 @@ impl<'a> Run<'a> {
             fixed: Fixed::new(pair.lowered),
             found: vec![Extremes::default(); pair.lowered.tensors.len()],
             results: vec![Extremes::default(); results.len()],
+            all: vec![Extremes::default(); results.len()],
             classes,
             flips: vec![Flips::default(); results.len()],
             beyond: BTreeMap::new(),
@@ -408,6 +411,7 @@ impl<'a> Run<'a> {
             let found = self.values(there);
             let classes = self.classes[number];
             classes.compare(&found, &golden, &mut self.flips[number]);
+            self.all[number].include(&found, &golden);
             if classes != Classes::Labels {
                 self.results[number].include(&found, &golden);
             }

@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::prove::{Difference, Proof, Verdict, prove};
+use workbench::Failure;
 use workbench::checked::Checked;
 use workbench::documents::Document;
-use workbench::{Failure, Subject};
 
 /// What is proven of the images.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
     let checks = subject.checked()?;
     let checked = |name: &str| checks.iter().find(|checked| checked.image == name);
     let mut verdicts = Vec::new();
-    for (name, program, image) in images(&subject) {
+    for (name, program, image) in subject.images() {
         let verdict = watched(name, (program, image), &project.source.text, options.steps as usize, talk);
         if verdict == Verdict::Cancelled {
             return Err(Failure::Interrupted);
@@ -91,21 +91,6 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
         },
     )?;
     differs.map_or(Ok(()), Err)
-}
-
-/// What is proven: a name, and an image with its program.
-fn images(subject: &Subject) -> Vec<(&'static str, &Program, &Image)> {
-    match subject {
-        Subject::Function(function) => vec![("function", &function.climb.step, function.climb.image())],
-        Subject::Training(design) => {
-            let (programs, images) = (&design.lowered, &design.images);
-            let updates = [("training", &programs.full, &images.full), ("last batch", &programs.rest, &images.rest)];
-            let updates = updates
-                .into_iter()
-                .filter_map(|(name, program, compiled)| Some((name, program.as_ref()?, &compiled.as_ref()?.image)));
-            updates.chain([("prediction", &programs.predict, &images.predict.image)]).collect()
-        }
-    }
 }
 
 /// A proof with a bar, which Ctrl-C ends.

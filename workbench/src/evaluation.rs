@@ -83,6 +83,7 @@ impl Evaluation {
         warnings.extend(without_words(program, &given));
         let below = Below::evaluate(rung, project, program, &given, progress)?;
         let values = results(program, &Overlay { program, golden: &golden, below: &below });
+        warnings.extend(below.notes);
         warnings.extend(below.accuracy.warnings());
         let outside =
             below.clipped.iter().filter(|clipped| clipped.computed.is_none()).map(|clipped| clipped.count.values);
@@ -112,7 +113,6 @@ impl Lowered {
         project: &Project,
         program: &Program,
         inputs: &[(TensorId, Elements)],
-        progress: &dyn Progress,
     ) -> Result<Lowered, Failure> {
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
         let options = Lowered::OPTIONS;
@@ -131,7 +131,6 @@ impl Lowered {
             held.iter().filter(|(name, _)| is_state(name)).map(|(name, values)| (name.clone(), values.clone()));
         let upper =
             Upper::calibrated(program, &options, &states.collect(), (step, seen), &project.numbers()).map_err(about)?;
-        progress.warnings(&project.source, &upper.numbers.notes);
         let rows = calibration.map(|calibration| calibration.rows);
         Ok(Lowered { upper, held, rows })
     }
@@ -151,6 +150,8 @@ struct Below {
     clipped: Vec<Clipped>,
     /// Rows that the binary points were chosen from, if they were given apart.
     rows: Option<usize>,
+    /// What was noticed about binary points.
+    notes: Vec<Diagnostic>,
 }
 
 impl Below {
@@ -161,9 +162,9 @@ impl Below {
         inputs: &[(TensorId, Elements)],
         progress: &dyn Progress,
     ) -> Result<Below, Failure> {
-        let Lowered { upper, held, rows } = Lowered::new(project, program, inputs, progress)?;
+        let Lowered { upper, held, rows } = Lowered::new(project, program, inputs)?;
         let accuracy = upper.accuracy().map_err(|wrong| Failure::about(&project.source, vec![*wrong]))?;
-        let words = upper.fixed;
+        let (words, notes) = (upper.fixed, upper.numbers.notes);
         let mut fixed = Fixed::new(&words);
         for (id, tensor) in words.tensors.iter().enumerate() {
             if let (Some(values), true) = (held.get(&tensor.name), matches!(tensor.role, Role::Input | Role::State)) {
@@ -174,7 +175,7 @@ impl Below {
         fixed.step();
         if rung == Rung::Fixed {
             let clipped = fixed.clipped();
-            return Ok(Below { accuracy, clipped, rows, ..Below::of(&words, |id| fixed.words(id)) });
+            return Ok(Below { accuracy, clipped, rows, notes, ..Below::of(&words, |id| fixed.words(id)) });
         }
         let image = images::of_function(project, &words)?.image;
         let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)))).collect();
@@ -189,6 +190,7 @@ impl Below {
         found.accuracy = accuracy;
         found.clipped = fixed.clipped();
         found.rows = rows;
+        found.notes = notes;
         found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }
@@ -202,7 +204,15 @@ impl Below {
         let names = program.names.iter().map(|(name, id)| (name.clone(), values(*id))).collect();
         let held = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::State));
         let held = held.map(|(id, tensor)| (tensor.name.clone(), values(TensorId(id)))).collect();
-        Below { names, held, mismatch: None, accuracy: Accuracy::default(), clipped: Vec::new(), rows: None }
+        Below {
+            names,
+            held,
+            mismatch: None,
+            accuracy: Accuracy::default(),
+            clipped: Vec::new(),
+            rows: None,
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -126,7 +126,9 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
         }
         Given::Evaluation(program, inputs) if is_behind(name) => {
             let inputs = read_inputs(program, inputs).map_err(|wrong| Failure::about(&project.source, wrong))?;
-            let program = evaluation::Lowered::new(project, program, &inputs, progress)?.upper.fixed;
+            let upper = evaluation::Lowered::new(project, program, &inputs)?.upper;
+            progress.warnings(&project.source, &upper.numbers.notes);
+            let program = upper.fixed;
             text_of(name, &program, || images::of_function(project, &program))
         }
         Given::Evaluation(program, _) => after_pass(project, program, &evaluation::Lowered::OPTIONS, name),

@@ -67,6 +67,17 @@ pub enum Primitive {
 }
 
 impl Primitive {
+    /// What it reads.
+    pub fn atoms(&self) -> Vec<&Atom> {
+        match self {
+            Primitive::MultiplyAdd { start, product, .. } => {
+                start.iter().chain(product.iter().flat_map(|(a, b)| [a, b])).collect()
+            }
+            Primitive::Positive(value) | Primitive::Product(value) | Primitive::Function(_, value) => vec![value],
+            Primitive::Divide { dividend, divisor, .. } => vec![dividend, divisor],
+        }
+    }
+
     /// The operation a nest is, or `None` if it is none.
     pub fn of(nest: &Nest) -> Option<Primitive> {
         let body = Expr::from_body(&nest.body);

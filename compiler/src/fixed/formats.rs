@@ -274,6 +274,7 @@ impl<'a> Formats<'a> {
             if !self.changed || !self.errors.is_empty() {
                 self.keep_whole_numbers(nests);
                 self.note_whole_numbers();
+                self.note_whole_constants(nests);
                 return Ok(());
             }
         }

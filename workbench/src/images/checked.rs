@@ -1,20 +1,25 @@
 //! The way from the source to the words of an image, as `build` and `prove` say it.
 //!
 //! ```text
-//! source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only
+//! source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only  |  fixed = image: proven: ...
 //! ```
+//!
+//! `prove` climbs the last step for every image, `build` for those that take less time than to compile them.
 
 use super::design::Design;
 use super::subject::Subject;
 use crate::engines::{prediction_options, step_options};
 use crate::failure::Failure;
 use crate::functions::Function;
+use arch::Image;
 use compiler::canonical::Options;
 use compiler::fixed;
 use compiler::identity::{self, Effort};
 use compiler::tensor::Program;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::pace::multiply_adds;
+use sim::prove::{Verdict, prove};
 
 /// What has been checked of one image, from the source down to its words.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -25,11 +30,20 @@ pub struct Checked {
     pub canonical: String,
     /// How fixed point was compared with the canonical form.
     pub fixed: String,
+    /// How the image was compared with fixed point, by `build`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
+
+/// Multiply-adds of a step up to which `build` proves an image.
+const MOST_PROVEN: u64 = 10_000;
+/// Steps of a proof: both banks, all tiles, and weights that a step has changed.
+const STEPS: usize = 2;
 
 impl std::fmt::Display for Checked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "source = canonical: {} | canonical ≈ fixed: {}", self.canonical, self.fixed)
+        write!(f, "source = canonical: {} | canonical ≈ fixed: {}", self.canonical, self.fixed)?;
+        self.words.as_ref().map_or(Ok(()), |words| write!(f, " | fixed = image: {words}"))
     }
 }
 
@@ -44,12 +58,29 @@ impl Subject {
             Subject::Training(design) => design.checked(),
         }
     }
+
+    /// What can be proven: the name of each image, its fixed-point program, and the image.
+    pub fn images(&self) -> Vec<(&'static str, &fixed::Program, &Image)> {
+        match self {
+            Subject::Function(function) => function.images(),
+            Subject::Training(design) => design.named_images(),
+        }
+    }
 }
 
 impl Function {
     /// As [`Subject::checked`].
     pub(crate) fn checked(&self) -> Result<Vec<Checked>, Failure> {
         Ok(vec![checked("function", &self.parsed, &self.options(), &self.climb.fixed)?])
+    }
+
+    /// As [`Subject::checked`], down to the image.
+    pub(crate) fn proven(&self, source: &str) -> Result<Vec<Checked>, Failure> {
+        proven(self.checked()?, &self.images(), source)
+    }
+
+    fn images(&self) -> Vec<(&'static str, &fixed::Program, &Image)> {
+        vec![("function", &self.climb.step, self.climb.image())]
     }
 }
 
@@ -67,6 +98,46 @@ impl Design {
         let images = updates.into_iter().filter_map(|(name, lowered, options)| Some((name, lowered?, options)));
         images.map(|(name, lowered, options)| checked(name, &samples.program, &options, lowered)).collect()
     }
+
+    /// As [`Subject::checked`], down to the images.
+    pub(crate) fn proven(&self, source: &str) -> Result<Vec<Checked>, Failure> {
+        proven(self.checked()?, &self.named_images(), source)
+    }
+
+    fn named_images(&self) -> Vec<(&'static str, &fixed::Program, &Image)> {
+        let Design { lowered, images, .. } = self;
+        let updates = [("training", &lowered.full, &images.full), ("last batch", &lowered.rest, &images.rest)];
+        let updates = updates
+            .into_iter()
+            .filter_map(|(name, program, compiled)| Some((name, program.as_ref()?, &compiled.as_ref()?.image)));
+        updates.chain([("prediction", &lowered.predict, &images.predict.image)]).collect()
+    }
+}
+
+/// Prove those of the images that are small enough.
+fn proven(
+    checks: Vec<Checked>,
+    images: &[(&'static str, &fixed::Program, &Image)],
+    source: &str,
+) -> Result<Vec<Checked>, Failure> {
+    let words = |checked: Checked| {
+        let found = images.iter().find(|(name, ..)| *name == checked.image);
+        let Some(&(name, program, image)) = found else { return Ok(checked) };
+        let work: u64 = program.operations.iter().map(multiply_adds).sum();
+        let said = if work > MOST_PROVEN {
+            format!("not proven here, {work} multiply-adds take longer than to compile them (`tabla-gen prove`)")
+        } else {
+            match prove(program, image, source, STEPS, &mut |_, _| true) {
+                wrong @ (Verdict::Refuted(_) | Verdict::Stuck(_)) => {
+                    let why = format!("{name}: fixed ≠ image: {wrong}; this is a fault of tabla-gen");
+                    return Err(Failure::Mismatch(why));
+                }
+                verdict => verdict.to_string(),
+            }
+        };
+        Ok(Checked { words: Some(said), ..checked })
+    };
+    checks.into_iter().map(words).collect()
 }
 
 fn checked(
@@ -92,5 +163,5 @@ fn checked(
         }
         None => "rounding, and numbers beyond the word in the place of infinities".to_owned(),
     };
-    Ok(Checked { image, canonical: chain.to_string(), fixed })
+    Ok(Checked { image, canonical: chain.to_string(), fixed, words: None })
 }

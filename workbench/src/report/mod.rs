@@ -235,7 +235,7 @@ struct Sources<'a> {
     fates: Fates,
     /// What the measurements ran on, for people.
     measured_on: String,
-    /// The images, above their words.
+    /// The images, from the source down.
     checked: Vec<Checked>,
 }
 
@@ -260,7 +260,7 @@ impl Report {
             calibration: None,
             fates: Fates::of_training(project, &design.samples, program),
             measured_on: design.samples.origin.clone(),
-            checked: design.checked()?,
+            checked: design.proven(&project.source.text)?,
         }))
     }
 
@@ -283,7 +283,7 @@ impl Report {
             calibration: function.calibration.clone(),
             fates: Fates::of_function(project, function),
             measured_on: function.origin.clone(),
-            checked: function.checked()?,
+            checked: function.proven(&project.source.text)?,
         }))
     }
 

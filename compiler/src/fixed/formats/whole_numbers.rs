@@ -1,8 +1,9 @@
 //! Whole numbers: they have no bits after their binary points, or that is said.
 
 use super::{Formats, best_fraction};
-use crate::canonical::primitive::Primitive;
-use crate::tensor::{Nest, Role};
+use crate::canonical::primitive::{Atom, Primitive};
+use crate::tensor::{Nest, Role, TensorId};
+use arch::number::{quantise, to_f64};
 use arch::{Code, Diagnostic};
 
 impl Formats<'_> {
@@ -45,5 +46,41 @@ impl Formats<'_> {
             let help = "wider words hold them exactly";
             self.notes.push(Diagnostic::new(Code::WarnNumber, tensor.span, message).with_help(help));
         }
+    }
+    /// Say which whole constants are rounded where whole numbers alone are computed with: there a neighbour is a wrong number.
+    pub(super) fn note_whole_constants(&mut self, nests: &[(Nest, Primitive)]) {
+        let mut told = vec![false; self.program.tensors.len()];
+        for (_, primitive) in nests {
+            let is_whole = |atom: &&Atom| match atom {
+                Atom::Read(tensor, _) => self.whole[tensor.0],
+                Atom::Constant(value) => libm::trunc(*value) == *value,
+            };
+            let atoms = primitive.atoms();
+            if !atoms.iter().all(is_whole) {
+                continue;
+            }
+            for atom in atoms {
+                if let Atom::Read(tensor, _) = atom
+                    && !std::mem::replace(&mut told[tensor.0], true)
+                {
+                    self.note_constants(*tensor);
+                }
+            }
+        }
+    }
+
+    fn note_constants(&mut self, id: TensorId) {
+        let tensor = &self.program.tensors[id.0];
+        let Role::Parameter(values) = &tensor.role else { return };
+        let (fraction, word) = (self.fraction(id), self.numbers.word);
+        let held = |value: f64| to_f64(quantise(value, fraction, word).0, fraction);
+        let Some(element) = values.iter().position(|&value| held(value).total_cmp(&value).is_ne()) else { return };
+        let (value, found) = (values[element], held(values[element]));
+        let message = format!(
+            "element {element} of the constants `{}`, {value}, becomes {found} in words of {word} bits",
+            tensor.name
+        );
+        let help = "wider words hold whole numbers of all these sizes";
+        self.notes.push(Diagnostic::new(Code::WarnNumber, tensor.span, message).with_help(help));
     }
 }
