@@ -51,7 +51,7 @@ impl Region {
     /// further.
     pub fn instruction(self, number: u32) -> u32 {
         let (half, within) = (number / REGION_INSTRUCTIONS, number % REGION_INSTRUCTIONS);
-        self.base() + (half * UPPER << REGION_BITS) + within * INSTRUCTION_CHUNKS
+        self.base() + ((half * UPPER) << REGION_BITS) + within * INSTRUCTION_CHUNKS
     }
 
     /// The program that an address belongs to, the number of its instruction there, and the chunk.
