@@ -356,7 +356,6 @@ impl Sequencer {
     /// The state of the run in the next cycle; the bank whose step ends, if one does.
     fn run_state(&mut self, seen: &Seen) -> Option<usize> {
         match self.state {
-            RunState::Idle => {}
             RunState::Prime => {
                 self.state = if self.load_model { RunState::WaitModel } else { RunState::Ready };
             }
@@ -379,7 +378,7 @@ impl Sequencer {
                 self.state = RunState::Idle;
                 self.done = true;
             }
-            RunState::WaitModel | RunState::EmitStep | RunState::EmitModel | RunState::Flush => {}
+            RunState::Idle | RunState::WaitModel | RunState::EmitStep | RunState::EmitModel | RunState::Flush => {}
         }
         None
     }
@@ -408,7 +407,6 @@ impl Sequencer {
     /// What the loader issues, and its state in the next cycle.
     fn load_state(&mut self, input_taken: bool, full: [bool; 2]) -> Option<Beat<LoadInstruction>> {
         match self.load_state {
-            LoadState::Idle => {}
             LoadState::Prime => self.load_state = LoadState::Decide,
             LoadState::Decide if self.pending_model => {
                 self.load.start(self.register(registers::ENTRY_LOAD_MODEL));
@@ -439,7 +437,7 @@ impl Sequencer {
                 }
                 return beat;
             }
-            LoadState::Model | LoadState::Step => {}
+            LoadState::Idle | LoadState::Model | LoadState::Step => {}
         }
         None
     }
