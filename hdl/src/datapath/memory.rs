@@ -139,12 +139,11 @@ wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'
         }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
         let (rest, narrow) = self.narrow_text().unwrap_or_default();
-        let (held, kept, found_rest) = match rest {
-            0 => (last_bit, "write_data".to_owned(), String::new()),
-            _ => {
-                let held = last_bit - rest;
-                (held, format!("write_data[{held}:0]"), format!("rest[{}:0], ", rest - 1))
-            }
+        let (held, kept, found_rest) = if rest == 0 {
+            (last_bit, "write_data".to_owned(), String::new())
+        } else {
+            let held = last_bit - rest;
+            (held, format!("write_data[{held}:0]"), format!("rest[{}:0], ", rest - 1))
         };
         let whole =
             if rest == 0 { "words[read_address]".to_owned() } else { format!("{{{found_rest}words[read_address]}}") };
