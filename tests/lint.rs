@@ -52,7 +52,7 @@ fn text_for_devices() {
     // A block has more pins than anybody needs.
     let open = "lint_off -rule PINMISSING -file \"*\" -match \"*\"\n";
     let ecp5 = include_str!("../fpga/families/ecp5/cells.v");
-    let ultrascale = include_str!("../sim/tests/hardware/lockstep/dsp48e2.v");
+    let ultrascale = include_str!("../sim/tests/hardware/lockstep/ultrascale.v");
     let leaves = |family: &str| Family::named(family).unwrap().leaves();
     for (leaves, models) in [(leaves("ecp5"), ecp5), (leaves("xcup"), ultrascale)] {
         is_clean_with(leaves, models, open).unwrap_or_else(|error| panic!("{leaves:?}: {error}"));

@@ -181,7 +181,7 @@ fn shells_are_read_by_every_front_end() {
     let machine = Machine::grid(2, 2, 16).unwrap();
     for (name, models) in [
         ("ecp5", include_str!("../fpga/families/ecp5/cells.v")),
-        ("xcup", include_str!("../sim/tests/hardware/lockstep/dsp48e2.v")),
+        ("xcup", include_str!("../sim/tests/hardware/lockstep/ultrascale.v")),
     ] {
         let rtl = hdl::elaborate_with(&machine, Family::named(name).unwrap().leaves());
         designs.add(name, &rtl.top, &rtl.verilog, models);

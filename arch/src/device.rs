@@ -15,11 +15,15 @@ pub struct Leaves {
     pub multiplier: Option<&'static Multiplier>,
     /// A block that multiplies, adds and accumulates.
     pub multiply_add: Option<&'static MultiplyAdd>,
+    /// A table with two outputs.
+    pub pair: Option<&'static Pair>,
+    /// A small memory beside larger ones.
+    pub narrow_memory: Option<&'static NarrowMemory>,
 }
 
 impl Leaves {
     /// None: text for every tool, and for simulation.
-    pub const GENERIC: Leaves = Leaves { multiplier: None, multiply_add: None };
+    pub const GENERIC: Leaves = Leaves { multiplier: None, multiply_add: None, pair: None, narrow_memory: None };
 }
 
 /// A multiplier block with registers for both factors and the product.
@@ -44,6 +48,28 @@ pub struct MultiplyAdd {
     /// Bits of its first port for a factor, which may be wider.
     pub port: u32,
     /// The body of the leaf: `sum[@last@:0]` from `@a@`, `@b@`, `@c@` and the control signals of the leaf.
+    pub text: String,
+}
+
+/// A table with two outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// Instances that make `@name@` of `@one@` or `@zero@`, as `@select@` says, in bits `0` to `@last@` and `@half@` to `@top@`.
+    pub text: String,
+}
+
+/// A memory of tables for the bits of a word that are left over from whole groups.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NarrowMemory {
+    /// Words.
+    pub words: u32,
+    /// Bits of a whole group.
+    pub group: u32,
+    /// Bits of this memory.
+    pub bits: u32,
+    /// Declares `rest`, the bits at address `@read@`; writes `@data@` at `@write@` when `write` is set.
     pub text: String,
 }
 

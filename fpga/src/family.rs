@@ -8,7 +8,7 @@
 
 use crate::costs::Costs;
 use crate::yosys::Cells;
-use arch::device::{Leaves, Multiplier, MultiplyAdd, Pll};
+use arch::device::{Leaves, Multiplier, MultiplyAdd, NarrowMemory, Pair, Pll};
 use arch::link::Size;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -132,6 +132,10 @@ struct NamedCells {
     multiplier: Option<Multiplier>,
     /// A block that multiplies and accumulates.
     multiply_add: Option<MultiplyAdd>,
+    /// A table with two outputs.
+    pair: Option<Pair>,
+    /// A small memory of tables.
+    narrow_memory: Option<NarrowMemory>,
 }
 
 /// Costs, each of which may be that of another family instead.
@@ -181,8 +185,13 @@ impl Family {
 
     /// Cells that a grid names.
     pub fn leaves(self) -> Leaves {
-        let NamedCells { multiplier, multiply_add } = &self.0.leaves;
-        Leaves { multiplier: multiplier.as_ref(), multiply_add: multiply_add.as_ref() }
+        let NamedCells { multiplier, multiply_add, pair, narrow_memory } = &self.0.leaves;
+        Leaves {
+            multiplier: multiplier.as_ref(),
+            multiply_add: multiply_add.as_ref(),
+            pair: pair.as_ref(),
+            narrow_memory: narrow_memory.as_ref(),
+        }
     }
 
     /// How much the host link of its boards keeps.

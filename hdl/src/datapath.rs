@@ -9,6 +9,7 @@
 //! | `pe` | the processing engine, and the bundles of its control |
 //! | `memory` `row_pads` | scratchpads of a PE and of a row, and the text of memories in chunks |
 //! | `operands` `multiply_add` `arithmetic` `multiplier` | operands, products, sums, rounding; the multiplier cell of ECP5 |
+//! | `pair` `write_port` | choices between two words; what is written into a pad |
 //! | `shift` `listed` `narrow` | shifters by any amount, by a few amounts, and what makes a word of a sum |
 //! | `mask` | which PEs a beat admits |
 //! | `tiles` | sums that wait for the next tile of a batch |
@@ -23,7 +24,9 @@ pub(crate) mod multiplier;
 pub(crate) mod multiply_add;
 pub(crate) mod narrow;
 pub(crate) mod operands;
+pub(crate) mod pair;
 pub(crate) mod pe;
 pub(crate) mod row_pads;
 pub(crate) mod shift;
 pub(crate) mod tiles;
+pub(crate) mod write_port;

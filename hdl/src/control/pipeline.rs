@@ -3,7 +3,7 @@
 //!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
 use crate::beats::{AluBeat, Widths};
-use crate::datapath::operands::IMMEDIATE;
+use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection};
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
 use crate::rtl::signal::Wide;
@@ -22,7 +22,7 @@ fn Qualify() {
     give_t1 = valid && last && write_t1;
 }
 
-/// Which pads operands `b` and `c` are, one bit each, and the immediates, 0 where they are not used.
+/// Which pads operands `b` and `c` are, as [`selection`] says it, and the immediates, 0 where they are not used.
 #[derive(LogicBlock)]
 struct OperandDecode {
     clock: Signal<In, Clock>,
@@ -45,8 +45,8 @@ impl OperandDecode {
             c: Wide::new(widths.beat("c")),
             immediate_b: Wide::new(word),
             immediate_c: Wide::new(word),
-            pads_b: Wide::new(IMMEDIATE),
-            pads_c: Wide::new(IMMEDIATE),
+            pads_b: Wide::new(SELECTION_BITS),
+            pads_c: Wide::new(SELECTION_BITS),
             held_b: Wide::new(word),
             held_c: Wide::new(word),
         }
@@ -57,9 +57,8 @@ impl Logic for OperandDecode {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let immediate = i128::from(IMMEDIATE);
-            let pads = |code: i128| if code < immediate { 1 << code } else { 0 };
-            self.pads_b.next = pads(self.b.val());
-            self.pads_c.next = pads(self.c.val());
+            self.pads_b.next = selection(self.b.val());
+            self.pads_c.next = selection(self.c.val());
             self.held_b.next = if self.b.val() < immediate { 0 } else { self.immediate_b.val() };
             self.held_c.next = if self.c.val() == immediate { self.immediate_c.val() } else { 0 };
         }
@@ -73,11 +72,12 @@ impl Logic for OperandDecode {
     fn hdl(&self) -> Verilog {
         let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
         let pads = |operand: &str, bits: u32| {
-            let each = (0..IMMEDIATE).rev().map(|pad| format!("{operand} == {bits}'d{pad}"));
-            each.collect::<Vec<_>>().join(", ")
+            format!(
+                "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
+            )
         };
         Verilog::Custom(format!(
-            "// operand_decode: which pads operands are, one bit each; immediates that are not used are 0.
+            "// operand_decode: which pads operands are: second of a half, first half, second half, no pad; immediates that are not used are 0.
 always @(posedge clock) begin
     pads_b <= {{{}}};
     pads_c <= {{{}}};

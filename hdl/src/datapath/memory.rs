@@ -13,6 +13,8 @@
 
 use crate::beats::{CHUNK_BITS, ENTRY_CHUNK_BITS, Widths};
 use crate::rtl::signal::Wide;
+use arch::device::{Leaves, filled as with_values};
+use arch::number::ceil_log2;
 use arch::registers::{ENTRY_CHUNKS, Region};
 use rust_hdl::prelude::*;
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ pub(crate) struct Scratchpad {
     _style: &'static str,
     /// What the output register is going to hold, if there is one.
     registered: Vec<Wide<Local>>,
+    _leaves: Leaves,
 }
 
 impl Scratchpad {
@@ -51,6 +54,7 @@ impl Scratchpad {
             _words: vec![0; 1 << address_bits],
             _style: "",
             registered: Vec::new(),
+            _leaves: Leaves::GENERIC,
         }
     }
 
@@ -58,6 +62,35 @@ impl Scratchpad {
     pub(crate) fn with_register(self, registered: bool) -> Self {
         let word = self.read_data.width();
         Scratchpad { registered: (0..u32::from(registered)).map(|_| Wide::signed(word)).collect(), ..self }
+    }
+
+    /// It may name cells of the device.
+    pub(crate) fn named(self, leaves: Leaves) -> Self {
+        Scratchpad { _leaves: leaves, ..self }
+    }
+
+    /// Bits of the word that memory cells with a name hold, if any, and the text of these.
+    fn narrow_text(&self) -> Option<(u32, String)> {
+        let (word, address) = (self.write_data.width(), self.read_address.width());
+        let cell = self._leaves.narrow_memory?;
+        let rest = word % cell.group;
+        let fits = self._words.len() <= cell.words as usize && (1..=cell.bits).contains(&rest) && word > rest;
+        if !fits || self._style.contains("block") {
+            return None;
+        }
+        let zeros = |bits: u32, name: &str| if bits > 0 { format!("{{{bits}'d0, {name}}}") } else { name.to_owned() };
+        let upper = zeros(cell.bits - rest, &format!("write_data[{}:{}]", word - 1, word - rest));
+        let address = |name| zeros(ceil_log2(cell.words.into()) - address, name);
+        let data = format!("wire [{}:0] rest_data = {upper};\n", cell.bits - 1);
+        let values =
+            [("read", address("read_address")), ("write", address("write_address")), ("data", "rest_data".to_owned())];
+        let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let unused = if rest < cell.bits {
+            format!("wire unused_rest = &rest[{}:{rest}];\n", cell.bits - 1)
+        } else {
+            String::new()
+        };
+        Some((rest, data + &with_values(&cell.text, &values) + &unused))
     }
 
     /// Ask for block memories if it has so many words, for look-up tables if it has fewer; 0 asks for nothing.
@@ -105,6 +138,15 @@ wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'
             ));
         }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
+        let (rest, narrow) = self.narrow_text().unwrap_or_default();
+        let (held, kept, found_rest) = if rest == 0 {
+            (last_bit, "write_data".to_owned(), String::new())
+        } else {
+            let held = last_bit - rest;
+            (held, format!("write_data[{held}:0]"), format!("rest[{}:0], ", rest - 1))
+        };
+        let whole =
+            if rest == 0 { "words[read_address]".to_owned() } else { format!("{{{found_rest}words[read_address]}}") };
         // The word that is read, and its register.
         let (read, declared, register) = if self.registered.is_empty() {
             ("read_data", String::new(), "")
@@ -114,10 +156,10 @@ wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'
         Verilog::Custom(format!(
             "// scratchpad: one of the memories of a PE.
 (* no_rw_check{style} *)
-reg signed [{last_bit}:0] words [0:{last_word}];
-{declared}always @(posedge clock) begin
-    if (write) words[write_address] <= write_data;
-    {read} <= words[read_address];
+reg signed [{held}:0] words [0:{last_word}];
+{narrow}{declared}always @(posedge clock) begin
+    if (write) words[write_address] <= {kept};
+    {read} <= {whole};
 {}{register}end",
             unknown_at_collision("write && write_address == read_address", read, last_bit + 1)
         ))

@@ -2,8 +2,10 @@
 
 use crate::beats::Widths;
 use crate::datapath::multiply_add::extended;
+use crate::datapath::pair;
 use crate::datapath::pe::pe_width;
 use crate::rtl::signal::{GetBit, Wide};
+use arch::device::Leaves;
 use arch::isa::{Pad, SQUARE_BIT};
 use rust_hdl::prelude::*;
 
@@ -26,16 +28,31 @@ pub(crate) struct OperandSelect {
     pub(crate) admitted: Signal<In, Bit>,
     /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
     pub(crate) select_a: Wide<In>,
-    /// One bit per pad.
+    /// [`selection`] of a code.
     pub(crate) select_b: Wide<In>,
     pub(crate) select_c: Wide<In>,
     pub(crate) a: Wide<Out>,
     pub(crate) b: Wide<Out>,
     pub(crate) c: Wide<Out>,
+    _leaves: Leaves,
 }
 
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
 pub(crate) const IMMEDIATE: u32 = 4;
+
+/// Bits that select operand `b` or `c`: the second one of a half of the pads, the first half, the second half, an immediate or nothing. Tables of four
+/// inputs choose in each half and join what they have; tables of six choose among all pads.
+pub(crate) const SELECTION_BITS: u32 = 4;
+
+/// These bits of a code.
+pub(crate) fn selection(code: i128) -> i128 {
+    let half = match code {
+        0 | 1 => 1,
+        2 | 3 => 2,
+        _ => 4,
+    };
+    half << 1 | code & 1
+}
 
 impl OperandSelect {
     pub(crate) fn new(widths: &Widths) -> Self {
@@ -50,11 +67,12 @@ impl OperandSelect {
             immediate_c: word(),
             admitted: Signal::default(),
             select_a: Wide::new(pe_width(widths, "a_t1")),
-            select_b: Wide::new(IMMEDIATE),
-            select_c: Wide::new(IMMEDIATE),
+            select_b: Wide::new(SELECTION_BITS),
+            select_c: Wide::new(SELECTION_BITS),
             a: Wide::signed(widths.factor),
             b: Wide::signed(widths.factor),
             c: Wide::signed(widths.word),
+            _leaves: widths.leaves,
         }
     }
 }
@@ -63,8 +81,9 @@ impl Logic for OperandSelect {
     fn update(&mut self) {
         let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
         let joined = |select: i128, immediate: i128| {
-            let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
-            chosen.fold(immediate, |word, (_, pad)| word | pad)
+            let among =
+                |half: usize| if select.get_bit(1 + half) { pads[2 * half + select.get_bit(0) as usize] } else { 0 };
+            among(0) | among(1) | immediate
         };
         let a = pads[self.select_a.val() as usize % pads.len()];
         let b = joined(self.select_b.val(), self.immediate_b.val());
@@ -84,22 +103,38 @@ impl Logic for OperandSelect {
         let (word, factor) = (self.c.width(), self.a.width());
         let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
         let [first, second, third, fourth] = pads;
+        let among = |select: &str| format!("{select} ? {second} : {first}");
+        let above = |select: &str| format!("{select} ? {fourth} : {third}");
+        // In tables of four inputs, or of six.
         let joined = |operand: &str| {
-            let gated =
-                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
-            gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
+            let (select, immediate) = (format!("select_{operand}"), format!("immediate_{operand}"));
+            let (low, high) = (among(&format!("{select}[0]")), above(&format!("{select}[0]")));
+            let declared = format!("wire [{}:0] pad_{operand} =", word - 1);
+            let chosen = format!("chosen_{operand}");
+            if self._leaves.pair.is_some() {
+                let (by, pad) = (format!("{select}[3]"), format!("pad_{operand}"));
+                let text = pair::text(self._leaves, &chosen, word, [&by, &immediate, &pad]);
+                format!("wire unused_{operand} = {select}[1];\n{declared} {select}[2] ? ({high}) : ({low});\n{text}")
+            } else {
+                let gated = |bit: u32, pads: &str| format!("({{{word}{{{select}[{bit}]}}}} & ({pads}))");
+                format!(
+                    "wire unused_{operand} = {select}[3];\n{declared} {} | {};\nwire [{}:0] {chosen} = pad_{operand} | {immediate};\n",
+                    gated(1, &low),
+                    gated(2, &high),
+                    word - 1
+                )
+            }
         };
-        let a = format!("select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first})");
-        let (b, c) = (joined("b"), joined("c"));
+        let a = format!("select_a[1] ? ({}) : ({})", above("select_a[0]"), among("select_a[0]"));
+        let choices = joined("b") + &joined("c");
         let (what, factors) = if factor == word {
-            ("", format!("assign a = {a};\nassign b = {b};"))
+            ("", format!("assign a = {a};\nassign b = chosen_b;"))
         } else {
             let wide = |name| extended(name, word, factor);
-            let (last, wide_a, wide_b) = (word - 1, wide("word_a"), wide("word_b"));
+            let (last, wide_a, wide_b) = (word - 1, wide("word_a"), wide("chosen_b"));
             let factors = format!(
                 "wire square = select_a[{SQUARE_BIT}];
 wire [{last}:0] word_a = {a};
-wire [{last}:0] word_b = {b};
 wire [{word}:0] wide_b = {wide_b};
 assign a = {wide_a} - (square ? wide_b : {factor}'d0);
 assign b = square ? a : wide_b;"
@@ -108,9 +143,9 @@ assign b = square ? a : wide_b;"
         };
         Verilog::Custom(format!(
             "// operand_select: operands a, b, c from pads and immediates;{what} outside the mask c is 0.
-{factors}
+{choices}{factors}
 always @(posedge clock) begin
-    c <= {c};
+    c <= chosen_c;
     if (!admitted) c <= {word}'d0;
 end"
         ))

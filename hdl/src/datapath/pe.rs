@@ -18,9 +18,10 @@ use crate::datapath::exchange::{JoinedParts, LeavingSum, SumPort};
 use crate::datapath::memory::Scratchpad;
 use crate::datapath::multiply_add::MultiplyAdd;
 use crate::datapath::narrow::Narrow;
-use crate::datapath::operands::{IMMEDIATE, OperandSelect};
+use crate::datapath::operands::{OperandSelect, SELECTION_BITS};
 use crate::datapath::shift::{Align, code_bits};
 use crate::datapath::tiles::{ParkControl, StartSelect};
+use crate::datapath::write_port::WritePort;
 use crate::rtl::bundle::bundle;
 use blocks::block;
 use rust_hdl::prelude::*;
@@ -92,28 +93,8 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
         "align_t2" => code_bits(widths.alignments),
         "shift_t4" | "shift_t5" => code_bits(widths.shifts),
         "a_t1" => widths.beat("a"),
-        "b_t1" | "c_t1" => IMMEDIATE,
+        "b_t1" | "c_t1" => SELECTION_BITS,
         _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
-    }
-}
-
-/// Write port of a pad, for results and for the bus or the loader; never both in a cycle.
-///
-/// Write port of a pad that two may write: the result of the alu, and the bus or the loader. Its address is decided for all PEs
-/// of a PU at once.
-#[block]
-fn WritePort(word: u32) {
-    let (alu_write, alu_admitted): In;
-    let alu_word: In<word>;
-    let (other_write, other_admitted): In;
-    let other_word: In<word>;
-    let write: Out;
-    let word: Out<word>;
-
-    write = (alu_write && alu_admitted) || (other_write && other_admitted);
-    word = alu_word;
-    if other_write {
-        word = other_word;
     }
 }
 
@@ -134,7 +115,10 @@ fn Gates() {
 pub(crate) fn ProcessingEngine(widths: &Widths) {
     let (word, accumulator) = (widths.word, widths.accumulator);
     let own = |bits: u32, word: u32| {
-        Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
+        Scratchpad::new(bits, word)
+            .in_blocks_from(widths.block_depth)
+            .with_register(widths.pad_register)
+            .named(widths.leaves)
     };
     let pad = |bits: u32| if widths.in_rows { Scratchpad::none(bits, word) } else { own(bits, word) };
     let (gradients, exchanges) = (widths.gradients, widths.exchanges);
@@ -187,7 +171,7 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();
-    let (model_port, t0_port, t1_port) = WritePort(word);
+    let (model_port, t0_port, t1_port) = WritePort(word, widths.leaves);
 
     model.read_address = control.model_address;
     model.write = model_port.write;

@@ -362,7 +362,7 @@ fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &
 
 #[test]
 fn cells_of_ultrascale() {
-    let model = include_str!("lockstep/dsp48e2.v");
+    let model = include_str!("lockstep/ultrascale.v");
     let resets = (".RSTA(~admitted), .RSTB(~admitted)", ".RSTA(1'b0), .RSTB(1'b0)");
     check_cells(leaves("xcup"), "DSP48E2", model, resets);
 }

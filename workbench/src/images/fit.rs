@@ -89,8 +89,22 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
         return Ok(Fitted { machine: common, compiled });
     }
     let machine = machine(with_shifters(&wanted.spec, common, &compiled));
+    let machine = wanted.board.as_ref().map_or(machine.clone(), |room| with_room(room, machine, &spec));
     let compiled = compiled.into_iter().map(|compiled| compiled.on(&machine)).collect();
     Ok(Fitted { machine, compiled })
+}
+
+/// The machine with its shifters, which may be larger than those that were counted on: where the board does not hold it, with pads of other memories,
+/// which programs do not see.
+fn with_room(room: &Room, machine: Machine, given: &MachineSpec) -> Machine {
+    let fits = |machine: &Machine| room.lacks(machine.into()).is_empty();
+    if fits(&machine) {
+        return machine;
+    }
+    let (block_depth, pads_in_rows) = (given.block_depth, given.pads_in_rows);
+    let open = MachineSpec { block_depth, pads_in_rows, ..MachineSpec::from(machine.clone()) };
+    let others = [in_rows(&open, room), in_blocks(&open, room)].into_iter().flatten();
+    others.filter_map(|spec| Machine::try_from(spec).ok()).find(fits).unwrap_or(machine)
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.

@@ -418,6 +418,9 @@ mod tests {
 
     /// What yosys 0.70 made of whole grids: rows, columns, word, accumulator, depths of model, data, temporaries, programs,
     /// tables and FIFO; alignments, shifts, shifts of roots; scalar units; then LUT, FF, DSP and block memories.
+    ///
+    /// The tables of xcup are those of an earlier version without the 41,024 that 512 PEs have saved since. So many it is in `configs/zcu102.toml`:
+    /// 169,327 were measured, then 128,303.
     type Measured = (&'static str, [u32; 10], [&'static [u32]; 3], u32, [u64; 4]);
     const MEASURED: &[Measured] = &[
         ("ecp5", [1, 16, 16, 40, 256, 256, 16, 32, 512, 16], [&[16], &[0, 15, 16], &[16]], 0, [15_651, 8_638, 18, 46]),
@@ -427,14 +430,14 @@ mod tests {
             [16, 32, 16, 48, 1024, 512, 32, 16, 512, 32],
             [&[0, 14, 15, 16], &[0, 12, 15, 16], &[0, 16]],
             0,
-            [194_500, 105_666, 529, 1_041],
+            [153_476, 105_666, 529, 1_041],
         ),
         (
             "xcup",
             [16, 32, 16, 36, 1024, 512, 16, 16, 512, 32],
             [&[16], &[0, 15, 16], &[16]],
             0,
-            [168_316, 98_358, 529, 1_041],
+            [127_292, 98_358, 529, 1_041],
         ),
     ];
 

@@ -48,3 +48,25 @@ module DSP48E2 (
     assign {ACOUT, BCOUT, PCOUT, CARRYOUT, XOROUT} = 108'd0;
     assign {CARRYCASCOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW, PATTERNDETECT, PATTERNBDETECT} = 6'd0;
 endmodule
+
+// A table with two outputs (UG974): with I5 high, O6 has the upper half of the contents and O5 the lower one.
+module LUT6_2 #(parameter [63:0] INIT = 64'd0) (
+    output wire O6, O5,
+    input wire I0, I1, I2, I3, I4, I5
+);
+    assign O6 = INIT[{I5, I4, I3, I2, I1, I0}];
+    assign O5 = INIT[{1'b0, I4, I3, I2, I1, I0}];
+endmodule
+
+// 32 words of eight bits in tables (UG974): three ports read, the fourth one's address is written.
+module RAM32M (
+    input wire WCLK, WE,
+    input wire [4:0] ADDRA, ADDRB, ADDRC, ADDRD,
+    input wire [1:0] DIA, DIB, DIC, DID,
+    output wire [1:0] DOA, DOB, DOC, DOD
+);
+    reg [7:0] words [0:31];
+    always @(posedge WCLK) if (WE) words[ADDRD] <= {DID, DIC, DIB, DIA};
+    wire [7:0] a = words[ADDRA], b = words[ADDRB], c = words[ADDRC], d = words[ADDRD];
+    assign {DOD, DOC, DOB, DOA} = {d[7:6], c[5:4], b[3:2], a[1:0]};
+endmodule
