@@ -207,11 +207,16 @@ impl Upper {
     /// # Errors
     /// What only the values show, as golden says it.
     pub fn accuracy(&self) -> Result<Accuracy, Box<Diagnostic>> {
-        let wider = |word: u32| {
-            let lowered = fixed::lower(&self.program, &self.ranges, &self.given.of_word(word));
-            lowered.ok()
-        };
-        self.pair().accuracy(&self.model, &self.steps, &wider)
+        self.pair().accuracy(&self.model, &self.steps, &|word| self.lowered(word))
+    }
+
+    /// The same in words of another width, if it has room in them.
+    pub fn in_words(&self, word: u32) -> Option<fixed::Program> {
+        self.lowered(word).map(|(fixed, _)| fixed)
+    }
+
+    fn lowered(&self, word: u32) -> Option<(fixed::Program, NumberReport)> {
+        fixed::lower(&self.program, &self.ranges, &self.given.of_word(word)).ok()
     }
 }
 

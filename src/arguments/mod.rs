@@ -81,7 +81,7 @@ pub struct Global {
     /// TABLA: mean and deviation of `gaussian`; default: 0,1
     #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
     pub gaussian: Option<(f64, f64)>,
-    /// Fail with exit code 8 if the words do not suffice: results far from golden, or other classes (eval, sim, build, train, predict, run, report)
+    /// Fail with exit code 8 if the words do not suffice: results far from golden, or other classes (eval, sim, build, deploy, score, train, predict, run, report)
     #[arg(long, global = true)]
     pub deny_inaccuracy: bool,
     /// Write over inputs, and in the output folder over files that are not ours or were changed
@@ -117,6 +117,8 @@ pub enum Command {
     Predict(Predict),
     /// Score a function, such as an imported model, on a table
     Score(Score),
+    /// Build a function, and write it if its Verilog scores as golden does on a table
+    Deploy(Deploy),
     /// Write the weights of a saved model for other programs, or read them back: .npz, .npy, .csv, .h
     Weights(Weights),
     /// Train on a board, through its serial port, and compare with the array; or run a function there
@@ -378,6 +380,30 @@ pub struct Score {
     /// Engine
     #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
     pub engine: Rung,
+}
+
+#[derive(Debug, Args)]
+pub struct Deploy {
+    /// Program: a model (.onnx, .tflite), or a function
+    pub program: PathBuf,
+    /// Table of features and targets, in any format that `train` reads
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+    #[command(flatten)]
+    pub file: DataFile,
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    #[command(flatten)]
+    pub entry: Entry,
+    /// Points, hundredths of accuracy or of R2, that the score of the hardware may be from golden's
+    #[arg(long, value_name = "POINTS", default_value_t = 0.5, value_parser = values::parse_points)]
+    pub within: f64,
+    /// Share of the rows, of each class alike, from which binary points are chosen; the rest is scored
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = values::parse_share)]
+    pub split: f64,
+    /// Seed of the split
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Training on a board, with the options of `train`, or a function there.

@@ -46,6 +46,16 @@ pub(super) fn parse_epochs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&epochs| epochs > 0).ok_or_else(|| "at least 1".to_owned())
 }
 
+pub(super) fn parse_points(text: &str) -> Result<f64, String> {
+    let points = text.parse().ok().filter(|points: &f64| *points >= 0.0 && points.is_finite());
+    points.ok_or_else(|| "a number, at least 0".to_owned())
+}
+
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|&share: &f64| share > 0.0 && share < 1.0);
+    share.ok_or_else(|| "a share between 0 and 1".to_owned())
+}
+
 pub(super) fn parse_setting(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("`{value}` is not a number"))?;

@@ -9,6 +9,7 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
+pub mod deploy;
 mod expected;
 pub mod score;
 

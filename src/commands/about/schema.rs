@@ -5,6 +5,7 @@
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
 use crate::commands::measure::{accuracy, bench, explore, kernels, networks, system};
+use crate::commands::score::deploy;
 use crate::commands::{bitstream, build, derive, eval, graph, init, place, predict, prove, run, sim, synth, weights};
 use crate::output;
 use fpga::board::Board;
@@ -39,6 +40,7 @@ const SCHEMAS: &[Entry] = &[
     ("checkpoint", "A training that can go on, which `train --checkpoint` writes", read::<Checkpoint>),
     ("code", "Result of `explain CODE`: a diagnostic code", written::<Document<code::Explained>>),
     ("config", "A configuration (TOML)", read::<ConfigFile>),
+    ("deploy", "Result of `deploy`", written::<Document<deploy::Written>>),
     ("derive", "Result of `derive`", written::<Document<derive::Derived>>),
     ("diagnostics", "What is wrong: `check`, and every command that fails", written::<Problems>),
     ("doctor", "Result of `doctor`", written::<Document<doctor::Tools>>),

@@ -1,11 +1,13 @@
 //! `score`: a function, such as an imported model, on the rows of a table.
 
+pub mod deploy;
+
 use crate::arguments::{Format, Global, Score};
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
 use workbench::documents::Document;
-use workbench::functions::score::{Rows, Scored};
+use workbench::functions::score::{self, Rows, Scored};
 use workbench::{Failure, documents};
 
 /// Score, print.
@@ -31,7 +33,15 @@ pub fn run(global: &Global, options: &Score, talk: &Talk) -> Result<(), Failure>
 
 fn text(scored: &Scored) -> String {
     let Scored { engine, result, rows, classes, score, golden, verdict, .. } = scored;
-    let mut text = format!("`{result}` of {rows} rows\n");
+    let mut text = format!("`{result}` of {rows} rows\n") + &figures(engine, score, golden);
+    for (class, row) in classes.iter().zip(score.confusion.iter().flatten()) {
+        text += &format!("{class}: taken for {row:?}\n");
+    }
+    verdict.as_ref().map_or(text.clone(), |verdict| format!("{text}{verdict}\n"))
+}
+
+/// The figures of an engine beside those of golden.
+fn figures(engine: &str, score: &score::Score, golden: &score::Score) -> String {
     let figures = [
         ("accuracy", score.accuracy, golden.accuracy),
         ("F1", score.f1, golden.f1),
@@ -39,13 +49,11 @@ fn text(scored: &Scored) -> String {
         ("R2", score.r2, golden.r2),
         ("mean absolute error", score.mae, golden.mae),
     ];
+    let mut text = String::new();
     for (name, own, golden) in figures {
         if let (Some(own), Some(golden)) = (own, golden) {
             text += &format!("{name}: {engine} {own:.4}, golden {golden:.4}\n");
         }
     }
-    for (class, row) in classes.iter().zip(score.confusion.iter().flatten()) {
-        text += &format!("{class}: taken for {row:?}\n");
-    }
-    verdict.as_ref().map_or(text.clone(), |verdict| format!("{text}{verdict}\n"))
+    text
 }

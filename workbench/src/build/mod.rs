@@ -66,11 +66,22 @@ impl Built {
     /// # Errors
     /// The board does not hold it; the array differs from fixed point; the caller wants no more of it.
     pub fn new(project: &Project, subject: &Subject, progress: &dyn Progress) -> Result<Built, Failure> {
-        subject.check_room(project)?;
         match subject {
-            Subject::Function(inner) => function(project, inner, progress),
-            Subject::Training(design) => training(project, design, progress),
+            Subject::Function(inner) => Built::of_function(project, inner, progress),
+            Subject::Training(design) => {
+                design.check_room(project)?;
+                training(project, design, progress)
+            }
         }
+    }
+
+    /// The same of a function.
+    ///
+    /// # Errors
+    /// As [`Built::new`].
+    pub fn of_function(project: &Project, inner: &Function, progress: &dyn Progress) -> Result<Built, Failure> {
+        inner.check_room(project)?;
+        function(project, inner, progress)
     }
 
     /// What the hardware is made for.

@@ -156,6 +156,11 @@ impl Expected {
         }
     }
 
+    /// Whether targets that are numbers are the same in all rows, so that R2 says nothing.
+    pub(super) fn are_alike(&self) -> bool {
+        self.kind == Kind::Numbers && self.targets.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     /// How good results of all rows are.
     pub(super) fn score(&self, values: &[Vec<f64>]) -> Score {
         let count = self.names().len();

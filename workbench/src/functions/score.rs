@@ -14,7 +14,7 @@
 
 pub use super::expected::Score;
 use super::expected::{Expected, feature_columns, target_columns};
-use super::{Given, Read, results, step, zeros};
+use super::{Given, Read, is_function, results, step, zeros};
 use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::images;
@@ -81,7 +81,8 @@ impl Scored {
     /// # Errors
     /// The table does not suit the program; what the rung cannot compute; rungs that should agree differ.
     pub fn new(project: &Project, rows: &Rows<'_>, rung: Rung, progress: &dyn Progress) -> Result<Scored, Failure> {
-        let tabled = Tabled::new(project, rows, &everything, progress)?;
+        let all = |table: &Table, _: &[usize]| Ok((None, (0..table.rows.len()).collect()));
+        let tabled = Tabled::new(project, rows, &all, progress)?;
         let of_golden = tabled.score(&tabled.golden);
         let scored = |score: Score, accuracy: Option<Accuracy>| Scored {
             engine: rung.as_str(),
@@ -110,10 +111,8 @@ impl Scored {
 /// Rows of the calibration, if that is one of them, and rows that are scored.
 pub(super) type Parts = (Option<Vec<usize>>, Vec<usize>);
 
-/// All rows are scored.
-fn everything(table: &Table, _: &[usize]) -> Parts {
-    (None, (0..table.rows.len()).collect())
-}
+/// Divides the rows of a table, whose targets are in some columns.
+pub(super) type Divides<'a> = &'a dyn Fn(&Table, &[usize]) -> Result<Parts, Diagnostic>;
 
 /// A function beside a table.
 pub(super) struct Tabled {
@@ -140,7 +139,7 @@ impl Tabled {
     pub(super) fn new(
         project: &Project,
         rows: &Rows<'_>,
-        parts: &dyn Fn(&Table, &[usize]) -> Parts,
+        parts: Divides<'_>,
         progress: &dyn Progress,
     ) -> Result<Tabled, Failure> {
         let (program, warnings) = stateless(project, progress)?;
@@ -148,7 +147,7 @@ impl Tabled {
         let about = |wrong| about_table(rows.path, &table, wrong);
         let targets = target_columns(&table, &rows.selection).map_err(|wrong| about(vec![wrong]))?;
         let features = feature_columns(&table, &rows.selection, &targets).map_err(|wrong| about(vec![wrong]))?;
-        let (first, scored) = parts(&table, &targets);
+        let (first, scored) = parts(&table, &targets).map_err(|wrong| about(vec![wrong]))?;
         let [given, schemes] = project.imported().map(Imported::schemes).unwrap_or_default();
         let mut values = calibration::Rows::new(rows.path, &table, &program, features)?;
         for (number, scheme) in given.iter().enumerate() {
@@ -223,6 +222,10 @@ impl Tabled {
 /// The program, which keeps nothing from record to record, and what the front end warned of.
 fn stateless(project: &Project, progress: &dyn Progress) -> Result<(Program, Vec<Diagnostic>), Failure> {
     project.is_program()?;
+    if !is_function(project, false, true)? {
+        let message = "this program trains: `train --save` makes a model of it, which `predict` scores";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let (program, warnings) = project.read(&project.options(&[]), None)?;
     progress.warnings(&project.source, &warnings);
     let program = project.with_stays(program)?;

@@ -34,6 +34,8 @@ pub struct Calibration {
     pub rows: usize,
     /// Rows that a record takes at once.
     pub at_once: usize,
+    /// The rows as a table that makes the same records.
+    pub csv: String,
 }
 
 /// An input that records give.
@@ -149,7 +151,28 @@ fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
     if let Some(number) = rows.iter().position(|row| !same(row)) {
         return Err(format!("record {} has another size than the first one", number + 1));
     }
-    Ok(Calibration { records: rows.chunks(at_once).map(record).collect(), rows: rows.len(), at_once })
+    Ok(Calibration {
+        records: rows.chunks(at_once).map(record).collect(),
+        rows: rows.len(),
+        at_once,
+        csv: csv(rows, inputs),
+    })
+}
+
+/// Rows as a table: a column for each number of an input.
+fn csv(rows: &[Row], inputs: &[Input<'_>]) -> String {
+    let columns = |(input, values): (&Input<'_>, &Vec<f64>)| -> Vec<String> {
+        match values.len() {
+            1 => vec![input.name.to_owned()],
+            count => (0..count).map(|k| format!("{}.{k}", input.name)).collect(),
+        }
+    };
+    let quoted = |name: String| {
+        if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
+    };
+    let head = inputs.iter().zip(&rows[0]).flat_map(columns).map(quoted).collect::<Vec<_>>().join(",");
+    let line = |row: &Row| row.iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    rows.iter().map(line).fold(head, |text, line| text + "\n" + &line) + "\n"
 }
 
 fn of_json(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {

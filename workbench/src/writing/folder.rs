@@ -36,26 +36,67 @@ pub enum Earlier {
     Kept,
 }
 
+/// Looks at a folder before it takes its place.
+type Check<'a> = &'a mut dyn FnMut(&Path) -> Result<(), Failure>;
+
 impl Files {
     /// Write all into `folder`, in place of what an earlier run has written there; files of others stay.
     ///
     /// # Errors
     /// The guard refuses what is there; something cannot be written. Then nothing has changed, unless files go one by one.
     pub fn publish(&self, folder: &Path, earlier: Earlier, guard: &Guard) -> Result<(), Failure> {
+        self.exchanged(folder, earlier, guard, None)
+    }
+
+    /// The same if `check` has nothing against a folder with these files, which then moves to its place.
+    ///
+    /// # Errors
+    /// As [`Files::publish`], and what `check` says; then nothing has changed.
+    pub fn publish_checked(
+        &self,
+        folder: &Path,
+        earlier: Earlier,
+        guard: &Guard,
+        mut check: impl FnMut(&Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let was_there = folder.exists();
+        let published = self.exchanged(folder, earlier, guard, Some(&mut check));
+        if published.is_err() && !was_there {
+            // An empty folder tells nothing; one with files of others stays.
+            let _ = fs::remove_dir(folder);
+        }
+        published
+    }
+
+    fn exchanged(
+        &self,
+        folder: &Path,
+        earlier: Earlier,
+        guard: &Guard,
+        mut check: Option<Check<'_>>,
+    ) -> Result<(), Failure> {
         let cannot = |error: io::Error| Failure::file("write", folder, &error);
         fs::create_dir_all(folder).map_err(cannot)?;
         let place = fs::canonicalize(folder).map_err(cannot)?;
         let there = There::look(&place, self, earlier).map_err(cannot)?;
         guard.check_folder(folder, self.contents(), there.removed.iter().map(PathBuf::as_path))?;
         let sums = self.sums(&there);
-        let Some(carried) = there.carried.as_ref().filter(|_| !is_stood_in(&place)) else {
+        let beside = there.carried.as_ref().filter(|_| !is_stood_in(&place));
+        let Some((carried, beside)) = beside.and_then(|carried| Some((carried, Beside::new(&place).ok()?))) else {
+            if let Some(check) = &mut check {
+                let elsewhere = tempfile::tempdir().map_err(cannot)?;
+                self.write_with(elsewhere.path(), sums.clone())?;
+                check(elsewhere.path())?;
+            }
             return self.write_with(folder, sums);
         };
-        let Ok(beside) = Beside::new(&place) else { return self.write_with(folder, sums) };
         let all = self.files.iter().map(|(path, content)| (path.as_path(), content.as_slice()));
         for (path, content) in all.chain([(Path::new(SUMS), sums.as_bytes())]) {
             write(&beside.path.join(path), content)
                 .map_err(|error| Failure::file("write", &folder.join(path), &error))?;
+        }
+        if let Some(check) = &mut check {
+            check(&beside.path)?;
         }
         for path in carried {
             carry(&place.join(path), &beside.path.join(path)).map_err(cannot)?;
