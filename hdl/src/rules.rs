@@ -117,9 +117,12 @@ fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
         let _ = writeln!(rules.memory, "    met[{bit}] <= {both};");
     }
     let a = if machine.squares() { "control_a_t1[1:0]" } else { "control_a_t1" };
-    let _ = writeln!(rules.memory, "    factor_met <= admitted_t1 && (met[{a}] || |(met & control_b_t1));");
+    // A half of the pads, and which of its two ([`crate::datapath::operands::selection`]).
+    let chosen = |select: &str| format!("(|{select}[2:1] && met[{{{select}[2], {select}[0]}}])");
+    let (b, c) = (chosen("control_b_t1"), chosen("control_c_t1"));
+    let _ = writeln!(rules.memory, "    factor_met <= admitted_t1 && (met[{a}] || {b});");
+    let _ = writeln!(rules.memory, "    start_met <= admitted_t1 && {c};");
     rules.memory += "    factor_met_t3 <= factor_met;
-    start_met <= admitted_t1 && |(met & control_c_t1);
     start_met_t3 <= start_met;
 end
 ";
