@@ -54,6 +54,8 @@ pub enum Domain {
     Within(f64),
     /// Between this and its negative, both excluded.
     Inside(f64),
+    /// Above the first, below the second.
+    Between(f64, f64),
 }
 
 impl Domain {
@@ -65,6 +67,7 @@ impl Domain {
             Domain::From(low) => x >= low,
             Domain::Within(end) => x.abs() <= end,
             Domain::Inside(end) => x.abs() < end,
+            Domain::Between(low, high) => low < x && x < high,
         }
     }
 }
@@ -77,6 +80,7 @@ impl std::fmt::Display for Domain {
             Domain::From(low) => write!(f, "from {low}"),
             Domain::Within(end) => write!(f, "-{end} to {end}"),
             Domain::Inside(end) => write!(f, "between -{end} and {end}"),
+            Domain::Between(low, high) => write!(f, "between {low} and {high}"),
         }
     }
 }
