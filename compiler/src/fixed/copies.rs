@@ -110,7 +110,7 @@ fn finer_factor(program: &mut Program, ranges: &mut Ranges, number: usize, tenso
     let copy = temporary(program, ranges, tensor, "fine", range);
     let nest = program.nests[number].clone();
     let mut body = Expr::from_body(&nest.body);
-    let read = first_read(factors(&mut body, nest.aggregate), tensor).expect("the tensor is a factor");
+    let read = first_read(factors(&mut body, nest.aggregate), tensor).expect("a factor is read");
     let Expr::Read(_, index) = std::mem::replace(read, Expr::Constant(0.0)) else { unreachable!("a read") };
     *read = Expr::Read(copy, index.clone());
     let (iterators, index) = over(program, &nest, tensor, &index);
@@ -133,13 +133,22 @@ fn finer_factor(program: &mut Program, ranges: &mut Ranges, number: usize, tenso
 /// The part of a primitive body that is multiplied or divided by.
 fn factors(body: &mut Expr, aggregate: Aggregate) -> &mut Expr {
     let part = match body {
+        // A sum that is rounded to whole numbers.
+        Expr::Call(_, arguments) => return factors(&mut arguments[0], aggregate),
         Expr::Binary(Binary::Lt, ..) => 0,
         Expr::Binary(Binary::Div | Binary::DivControlled | Binary::DivFloor, ..) => 1,
-        Expr::Binary(Binary::Add | Binary::Sub, ..) if aggregate == Aggregate::Assign => 1,
+        // The product stands on either side of what is added to it.
+        Expr::Binary(Binary::Add | Binary::Sub, first, second) if aggregate == Aggregate::Assign => {
+            usize::from(!is_product(first) || is_product(second))
+        }
         _ => return body,
     };
     let Expr::Binary(_, first, second) = body else { unreachable!("it has two operands") };
     if part == 0 { factors(first, aggregate) } else { second }
+}
+
+fn is_product(e: &Expr) -> bool {
+    matches!(e, Expr::Binary(Binary::Mul, ..))
 }
 
 fn first_read(e: &mut Expr, tensor: TensorId) -> Option<&mut Expr> {
@@ -194,4 +203,25 @@ fn floor_by_sign(program: &mut Program, ranges: &mut Ranges, number: usize) {
     let minus = Expr::neg(Expr::Read(below, nest.out_index.clone()));
     program.nests[number] = Nest { body: minus.to_body(), ..nest.clone() };
     program.nests.insert(number, Nest { out: below, body: sign.to_body(), ..nest });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Function;
+
+    /// Of whole numbers in their own scale, such as those of integer models: the sum is rounded, and its start stands on either side.
+    #[test]
+    fn factors_are_found_wherever_the_sum_stands() {
+        let read = |id| Expr::Read(TensorId(id), Vec::new());
+        let add = |a, b| Expr::Binary(Binary::Add, Box::new(a), Box::new(b));
+        let (ahead, behind) = (add(read(0), Expr::mul(read(1), read(2))), add(Expr::mul(read(1), read(2)), read(0)));
+        for sum in [ahead, behind] {
+            for mut body in [sum.clone(), Expr::Call(Function::Rint, vec![sum])] {
+                let factors = factors(&mut body, Aggregate::Assign);
+                assert!(first_read(factors, TensorId(1)).is_some() && first_read(factors, TensorId(2)).is_some());
+                assert!(first_read(factors, TensorId(0)).is_none());
+            }
+        }
+    }
 }

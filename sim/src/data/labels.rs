@@ -210,7 +210,7 @@ mod tests {
         let classes = Coding::classes(&table("0,a\n0,b\n"), 1);
         let (_, help) = said(&classes, "0,a\n0,c\n");
         assert_eq!(help, "the classes of the model are `a`, `b`: train anew with all classes, or leave these rows out");
-        let unnamed = Table::from_csv(b"0,1\n0,2\n").unwrap();
+        let unnamed = Table::from_csv(b"5,1\n3,2\n").unwrap();
         let help = names.codes(&unnamed, &[1]).unwrap_err().remove(0).help.unwrap();
         assert!(help.starts_with(
             "the file has no header, so its columns are c1 to c2: name that of the labels with --target; or `labels"
