@@ -26,6 +26,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         language: global.lang,
         reading,
         function: FunctionOptions::from(&entry.stays),
+        records: entry.stays.records,
     })?;
     global.guard.reading(&project.files()).check()?;
     Ok(project)

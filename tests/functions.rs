@@ -56,6 +56,53 @@ fn a_function_is_built_explained_and_simulated() {
     fails(&["build", "programs/linear.t", "--inputs", &inputs], 2, &["--data"]);
 }
 
+/// `records` of the command line or of the configuration: the words of each record are those it has alone.
+#[test]
+fn several_records_share_a_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let dense = "def dense(float(N) x, float(M,N) W) -> (y) {\n  y(i) +=! W(i,k) * x(k)\n}\n";
+    let program = file(folder.path(), "dense.tc", dense);
+    let record =
+        |seed: i32| serde_json::json!({ "x": (0..8).map(|k| (seed * k % 7) as f64 - 2.0).collect::<Vec<_>>() });
+    let mut records: Vec<_> = (1..6).map(record).collect();
+    records[0]["W"] = (0..3).map(|i| (0..8).map(|k| f64::from(i * k % 5) / 4.0 - 0.5).collect::<Vec<_>>()).collect();
+    let inputs = file(folder.path(), "in.json", serde_json::Value::from(records).to_string());
+    let tiny = fs::read_to_string("configs/tiny.toml").unwrap().replace("[build]", "[build]\nrecords = 4");
+    let config = file(folder.path(), "tiny.toml", tiny.replace("program = ", "# "));
+    let common = ["--inputs", &inputs, "--resident", "W", "--format", "json"];
+    let read = |arguments: &[&str]| done(&[arguments, &common[..]].concat()).json();
+    // Rows of the grid: two.
+    let auto = read(&["sim", &program, "--engine", "array", "--config", "tiny", "--records", "auto"]);
+    assert_eq!((&auto["samples_per_step"], &auto["words_differing"]), (&2.into(), &0.into()), "{auto}");
+    // Two steps of four records, of five in all, on array and RTL.
+    let simulated = read(&["sim", &program, "--steps", "2", "--config", &config]);
+    assert_eq!((&simulated["samples_per_step"], &simulated["words_compared"]), (&4.into(), &(2 * 8 * 3).into()));
+    assert!(simulated["latency_cycles"].as_f64() > simulated["cycles_per_sample"].as_f64(), "{simulated}");
+    // The results, and the weights, which stay.
+    let proven = read(&["prove", &program, "--config", &config]);
+    assert_eq!((&proven["proven"], &proven["images"][0]["proof"]["words"]), (&true.into(), &(2 * 4 * 3 + 24).into()));
+    let out = folder.path().join("out");
+    done(&[&["build", &program, "--out", out.to_str().unwrap(), "--config", &config], &common[..]].concat());
+    let layout = fs::read_to_string(out.join("function/layout.json")).unwrap();
+    let layout: serde_json::Value = serde_json::from_str(&layout).unwrap();
+    let shape =
+        |name: &str| layout["tensors"].as_array().unwrap().iter().find(|t| t["name"] == name).unwrap()["shape"].clone();
+    assert_eq!(
+        (shape("x"), shape("y"), shape("W")),
+        (serde_json::json!([4, 8]), serde_json::json!([4, 3]), serde_json::json!([3, 8]))
+    );
+
+    let stream = file(folder.path(), "sum.tc", "def sum(float(N) x, float(N) s) -> (t) {\n  t(i) = s(i) + x(i)\n}\n");
+    let inputs = file(folder.path(), "sum.json", r#"[{"x": [1, 2], "s": [0, 0]}, {"x": [3, 4]}]"#);
+    let state = ["sim", &stream, "--inputs", &inputs, "--state", "s=t", "--engine", "array"];
+    fails(&[&state[..], &["--records", "2"]].concat(), 1, &["E-CONFIG", "`s` passes from record to record"]);
+    done(&[&state[..], &["--records", "auto"]].concat());
+    fails(&["explain", &program, "--records", "0"], 2, &["between 1 and 16384, or `auto`"]);
+    fails(&["sim", "programs/linear.t", "--records", "2"], 2, &["--records", "--batch"]);
+    let none = file(folder.path(), "none.toml", tiny.replace("records = 4", "records = 0"));
+    fails(&["explain", &program, "--config", &none], 1, &["E-CONFIG", "between 1 and 16384", "none.toml"]);
+}
+
 #[test]
 fn a_division_has_a_divider_and_is_refused_without() {
     let folder = tempfile::tempdir().unwrap();

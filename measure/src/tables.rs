@@ -108,21 +108,33 @@ pub fn kernels(documents: &[Value]) -> Table {
 /// # Errors
 /// It is another document.
 pub fn networks(document: &Value) -> Table {
-    let mut text = head(&["network", "grid", "cycles", "bound", "by", "distance", "per second", "words per PE"]);
+    let mut text = head(&[
+        "network",
+        "grid",
+        "records",
+        "cycles",
+        "bound",
+        "by",
+        "distance",
+        "latency",
+        "per second",
+        "words per PE",
+    ]);
     for row in rows::<networks::Row>(document, "networks")? {
         let measured = match &row.measured {
             Some(measured) => format!(
-                "{} | {} | {} | {:.2} | {} | {}",
+                "{} | {} | {} | {:.2} | {} | {} | {}",
                 figure(measured.cycles),
                 figure(measured.bound),
                 measured.bound_by,
                 measured.distance,
+                measured.latency_cycles,
                 figure(measured.per_second),
                 measured.words_per_pe
             ),
-            None => format!("refused: {} | | | | |", row.refused.as_deref().unwrap_or_default()),
+            None => format!("refused: {} | | | | | |", row.refused.as_deref().unwrap_or_default()),
         };
-        text += &format!("| {} | {} x {} | {measured} |\n", row.name, row.grid[0], row.grid[1]);
+        text += &format!("| {} | {} x {} | {} | {measured} |\n", row.name, row.grid[0], row.grid[1], row.records);
     }
     Ok(text)
 }

@@ -19,10 +19,11 @@ use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::infinite::check_given;
 use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
+use compiler::image::Refusal;
 use compiler::means::Without;
 use compiler::ranges::{Ranges, is_beyond, within_words};
 use compiler::rounding::{Rounding, is_of_words};
-use compiler::search::{Compiled, compile_elsewhere, compile_fitted_without};
+use compiler::search::{Compiled, compile_elsewhere, compile_fitted, compile_fitted_without};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
 
@@ -41,8 +42,12 @@ type Known = (Vec<i64>, Vec<bool>);
 /// One program, compiled for one grid, with what the upper rungs say about a few steps.
 #[derive(Debug, Clone)]
 pub struct Climb {
-    /// The fixed-point program.
+    /// The fixed-point program, of one record.
     pub fixed: fixed::Program,
+    /// What a step of the image computes: the same, or several records at once.
+    pub step: fixed::Program,
+    /// Records of a step.
+    pub per_step: usize,
     /// The image and how it came about.
     pub compiled: Compiled,
     model: Words,
@@ -287,13 +292,38 @@ impl Climb {
     /// # Panics
     /// When the streams carry other tensors then.
     pub fn elsewhere(&self, number: usize) -> Option<Climb> {
-        let compiled = compile_elsewhere(&self.fixed, &self.image().machine, number).ok()?;
+        let compiled = compile_elsewhere(&self.step, &self.image().machine, number).ok()?;
         assert_eq!(compiled.image.tensors, self.image().tensors, "streams carry the same wherever it is computed");
         Some(Climb { compiled, ..self.clone() })
     }
 
+    /// The same with so many records per step.
+    ///
+    /// # Errors
+    /// As the machine refuses it.
+    ///
+    /// # Panics
+    /// When records leave a state.
+    pub fn together(&self, records: u32, spec: &MachineSpec) -> Result<Climb, Refusal> {
+        let step = fixed::of_records(&self.fixed, records);
+        let compiled = compile_fitted(&step, spec)?;
+        let names = |image: &Image| image.tensors.iter().map(|tensor| tensor.name.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            names(&compiled.image),
+            names(self.image()),
+            "streams carry the same however many records a step has"
+        );
+        Ok(Climb { step, per_step: records as usize, compiled, ..self.clone() })
+    }
+
     /// Run `fixed` beside what golden gave; `compiled` is its image.
     pub fn of(upper: Upper, compiled: Compiled) -> Climb {
+        let step = upper.fixed.clone();
+        Climb::of_records(upper, (step, 1), compiled)
+    }
+
+    /// The same where `compiled` is the image of a step of so many records.
+    pub fn of_records(upper: Upper, (step, per_step): (fixed::Program, usize), compiled: Compiled) -> Climb {
         let Upper { fixed: lowered, model, steps, reals, .. } = upper;
         let mut fixed = Fixed::new(&lowered);
         let image = &compiled.image;
@@ -335,6 +365,8 @@ impl Climb {
             distance,
             clipped: fixed.clipped(),
             fixed: lowered,
+            step,
+            per_step,
             compiled,
         }
     }
@@ -349,7 +381,7 @@ impl Climb {
         self.steps.len()
     }
 
-    /// A run of the first steps.
+    /// A run of the first steps, of one record each.
     ///
     /// # Panics
     /// When there are fewer.
@@ -373,7 +405,9 @@ impl Climb {
     pub fn run<G: Grid>(&self, grid: G, stalls: Stalls) -> Result<Agreement, Fall> {
         let image = self.image();
         let mut driver = Driver::new(grid, image.clone(), stalls);
-        let outcome = driver.run(Run { load_model: Some(&self.model), steps: &self.steps, emit_model: true })?;
+        let steps = self.packed(self.steps.len());
+        let outcome = driver.run(Run { load_model: Some(&self.model), steps: &steps, emit_model: true })?;
+        let outcome = self.by_record(outcome, self.steps.len());
         let mut agreement = Agreement { words: 0, cycles: outcome.cycles };
         for (number, (found, expected)) in outcome.steps.iter().zip(&self.expected).enumerate() {
             agreement.words += compare(image, number, found, expected)?;
@@ -384,23 +418,64 @@ impl Climb {
 }
 
 impl Climb {
-    /// Run so many steps, the given ones over and over: what a stream of records does. Where records leave a state, each step runs once at most.
+    /// Run so many records, the given ones over and over, and what they give, record by record. Where records leave a state, each one runs
+    /// once at most.
     ///
     /// # Errors
     /// The grid is stuck.
     pub fn stream<G: Grid>(&self, grid: G, count: usize, stalls: Stalls) -> Result<Outcome, Stuck> {
         let count = if self.keeps_state() { count.min(self.steps.len()) } else { count };
-        let steps: Vec<Words> = self.steps.iter().cycle().take(count).cloned().collect();
-        let image = self.image();
+        let (steps, image) = (self.packed(count), self.image());
         // Constants are loaded with the model.
         let load_model = image.entries.load_model.is_some().then_some(&self.model);
-        Driver::new(grid, image.clone(), stalls).run(Run { load_model, steps: &steps, emit_model: false })
+        let outcome =
+            Driver::new(grid, image.clone(), stalls).run(Run { load_model, steps: &steps, emit_model: false })?;
+        Ok(self.by_record(outcome, count))
+    }
+
+    /// Words of the steps that so many records take, the given ones over and over; records that follow fill the last step.
+    fn packed(&self, count: usize) -> Vec<Words> {
+        let records: Vec<&Words> = self.steps.iter().cycle().take(count.next_multiple_of(self.per_step)).collect();
+        let words = |records: &[&Words], tensor: usize| -> Vec<i64> {
+            let own = if self.belongs_to_record(tensor) { records } else { &records[..1] };
+            own.iter().flat_map(|record| &record[tensor]).copied().collect()
+        };
+        let step = |records: &[&Words]| (0..self.image().tensors.len()).map(|tensor| words(records, tensor)).collect();
+        records.chunks(self.per_step).map(step).collect()
+    }
+
+    /// What so many records gave, each on its own.
+    fn by_record(&self, outcome: Outcome, count: usize) -> Outcome {
+        if self.per_step == 1 {
+            return outcome;
+        }
+        let words = |step: &Words, tensor: usize, record: usize| {
+            let words = &step[tensor];
+            if !self.belongs_to_record(tensor) {
+                return words.clone();
+            }
+            let each = words.len() / self.per_step;
+            words[record * each..(record + 1) * each].to_vec()
+        };
+        let tensors = self.image().tensors.len();
+        let record = |n: usize| {
+            let step = &outcome.steps[n / self.per_step];
+            (0..tensors).map(|tensor| words(step, tensor, n % self.per_step)).collect()
+        };
+        Outcome { steps: (0..count).map(record).collect(), ..outcome }
+    }
+
+    /// Whether a tensor of the image has other words for each record of a step.
+    fn belongs_to_record(&self, tensor: usize) -> bool {
+        let streamed = &self.image().tensors[tensor];
+        let elements = |shape: &[u32]| shape.iter().map(|&extent| extent as usize).product::<usize>();
+        let of_one = self.fixed.tensors.iter().find(|tensor| tensor.name == streamed.name);
+        of_one.is_some_and(|one| elements(&one.shape) != elements(&streamed.shape))
     }
 
     /// Whether a step changes what the next one finds.
     fn keeps_state(&self) -> bool {
-        let written = self.fixed.operations.iter().map(|operation| &self.fixed.tensors[operation.out.0].role);
-        written.into_iter().any(|role| *role == fixed::Role::State)
+        fixed::state_between_records(&self.fixed).is_some()
     }
 
     /// Words of such a run that were compared with `fixed`, all equal.
@@ -417,7 +492,7 @@ impl Climb {
     /// # Errors
     /// What is not proven, in words.
     pub fn prove(&self) -> Result<Proof, String> {
-        match prove(&self.fixed, self.image(), "", 2, &mut |_, _| true) {
+        match prove(&self.step, self.image(), "", 2, &mut |_, _| true) {
             Verdict::Proven(proof) => Ok(proof),
             other => Err(other.to_string()),
         }
@@ -430,7 +505,8 @@ impl Climb {
     /// When an instruction does not fit its machine: the compiler has checked that.
     pub fn abandon<G: Grid>(&self, grid: G, cycles: u64) {
         let driver = Driver::new(grid, self.image().clone(), Stalls::none());
-        driver.abandon(Run { load_model: Some(&self.model), steps: &self.steps, emit_model: true }, cycles);
+        let steps = self.packed(self.steps.len());
+        driver.abandon(Run { load_model: Some(&self.model), steps: &steps, emit_model: true }, cycles);
     }
 }
 

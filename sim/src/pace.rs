@@ -29,6 +29,10 @@ pub struct Pace {
     /// Cycles from the start of a sample to the start of the next, in the middle of a stream of steps that are loaded and emitted
     /// without stalls; measured on the array.
     pub cycles_per_sample: f64,
+    /// Samples, or records of a function, of one step.
+    pub samples_per_step: u32,
+    /// Cycles of a step alone on an idle grid, from its first word of input to its last word of output.
+    pub latency_cycles: u64,
     /// What no grid of this size can beat.
     #[serde(flatten)]
     pub bounds: Bounds,
@@ -42,10 +46,13 @@ impl Pace {
     /// # Errors
     /// The array is stuck.
     pub fn of(program: &Program, image: &Image, batch: u32) -> Result<Pace, Stuck> {
-        let cycles = cycles_per_step(image, || Array::without_words(&image.machine))? / f64::from(batch);
+        let array = || Array::without_words(&image.machine);
+        let cycles = cycles_per_step(image, array)? / f64::from(batch);
+        let step = Run { load_model: None, steps: &[driver::zeros(image)], emit_model: false };
+        let latency_cycles = Driver::new(array(), image.clone(), Stalls::none()).run(step)?.cycles;
         let bounds = Bounds::of(program, &image.machine, batch);
         let distance = (bounds.bound > 0.0).then(|| cycles / bounds.bound);
-        Ok(Pace { cycles_per_sample: cycles, bounds, distance })
+        Ok(Pace { cycles_per_sample: cycles, samples_per_step: batch, latency_cycles, bounds, distance })
     }
 
     /// The part of the multiply-add slots of all PEs that is used.

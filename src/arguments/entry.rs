@@ -4,7 +4,9 @@ use super::Train;
 use super::values::{LimitName, parse_limit, parse_setting};
 use clap::Args;
 use sim::data::file;
+use std::str::FromStr;
 use workbench::Failure;
+use workbench::config::RecordsPerStep;
 use workbench::resident::FunctionOptions;
 
 /// Function of a program, its inputs that stay in the grid, and limits of size.
@@ -22,7 +24,7 @@ pub struct Entry {
     pub limits: Limits,
 }
 
-/// Inputs of a function that stay in the grid.
+/// Inputs of a function that stay in the grid, and records per step.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Stays {
     /// Resident inputs of a function, loaded once, separated by commas; records carry the others
@@ -31,6 +33,9 @@ pub struct Stays {
     /// State of a stream: an input that takes a result's value after each record, such as `h=h_next`; separated by commas; its first value is that of the first record, or 0
     #[arg(long, value_name = "INPUT=RESULT", value_delimiter = ',', value_parser = parse_state)]
     pub state: Option<Vec<(String, String)>>,
+    /// Records of a function that a step computes at once: a number, or `auto` for as many as make a record fastest; default: 1
+    #[arg(long, value_name = "N|auto", value_parser = RecordsPerStep::from_str)]
+    pub records: Option<RecordsPerStep>,
 }
 
 impl From<&Stays> for FunctionOptions {

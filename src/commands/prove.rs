@@ -96,7 +96,7 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
 /// What is proven: a name, and an image with its program.
 fn images(subject: &Subject) -> Vec<(&'static str, &Program, &Image)> {
     match subject {
-        Subject::Function(function) => vec![("function", &function.climb.fixed, function.climb.image())],
+        Subject::Function(function) => vec![("function", &function.climb.step, function.climb.image())],
         Subject::Training(design) => {
             let (programs, images) = (&design.lowered, &design.images);
             let updates = [("training", &programs.full, &images.full), ("last batch", &programs.rest, &images.rest)];

@@ -73,7 +73,8 @@ fn function(
     if wave.is_some() {
         wave::check(machine, 1, options)?;
     }
-    let count = options.steps as usize;
+    let per_step = function.climb.per_step;
+    let count = options.steps as usize * per_step;
     let stalls = || options.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25));
     let mut rungs = Vec::new();
     if options.engine == Rung::Rtl {
@@ -90,7 +91,7 @@ fn function(
         }
     }
     if let Some(place) = wave {
-        let recording = Recording { image, source: &project.source.text, batch: 1 };
+        let recording = Recording { image, source: &project.source.text, batch: per_step };
         wave::record(&recording, options, place, talk, |waved| function.run(waved, count, stalls()).map(drop))?;
     }
     let cycles = rungs[0].1.cycles;
@@ -105,7 +106,7 @@ fn function(
     Ok(Simulation {
         differs: first.clone().map(Failure::Mismatch),
         simulated: Simulated {
-            steps: count,
+            steps: count.div_ceil(per_step),
             samples: count,
             cycles: Some(cycles),
             pace: function.pace()?,

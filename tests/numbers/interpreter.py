@@ -217,7 +217,9 @@ class Program:
             return [f"sum = {start}"], [f"sum = finish(sum * {self.factor(body)[0]}, {shift or 0})"], "sum"
         head, inner = self.accumulate(body)
         last = f"finish(wrap(sum), {shift or 0})" if kind != "negative" else "int(wrap(sum) < 0)"
-        assert kind in ("round", "floor", "negative"), kind
+        assert kind in ("round", "floor", "negative", "positive"), kind
+        if kind == "positive":
+            last = f"max({last}, 0)"
         return head, inner, last
 
     def accumulate(self, body):

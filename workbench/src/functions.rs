@@ -9,7 +9,7 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
-use crate::config::Microcode;
+use crate::config::{Microcode, RecordsPerStep};
 use crate::failure::Failure;
 use crate::images::{self, too_large};
 use crate::imported::Imported;
@@ -22,6 +22,7 @@ use arch::number::to_f64;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::{self, NumberReport};
+use compiler::search::Compiled;
 use compiler::tensor::{Program, Role, TensorId};
 use serde_json::{Map, Value};
 use sim::distance::Accuracy;
@@ -32,6 +33,7 @@ use sim::ladder::{Climb, Upper, Values};
 use sim::pace::Pace;
 use sim::train::words::written;
 use std::collections::BTreeMap;
+use std::iter;
 
 /// Made-up records, where the user gives none.
 const MADE_UP: u64 = 16;
@@ -143,11 +145,11 @@ impl Function {
     pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
         let read = Read::new(project, records, progress)?;
         let (upper, calibrated) = read.upper(project, progress)?;
-        let compiled = images::of_function(project, &upper.fixed)?;
+        let (step, compiled) = step(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
         let Read { program: parsed, warnings, origin, .. } = read;
-        let (climb, made_up) = (Climb::of(upper, compiled), records.is_none());
+        let (climb, made_up) = (Climb::of_records(upper, step, compiled), records.is_none());
         let rows = records.filter(|_| calibrated.is_none()).map(|records| rows(&parsed, records.all().len()));
         let outside = climb.clipped.iter().filter(|clipped| clipped.computed.is_none());
         let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
@@ -173,7 +175,8 @@ impl Function {
     /// # Errors
     /// The array is stuck.
     pub fn pace(&self) -> Result<Pace, Failure> {
-        Pace::of(&self.climb.fixed, self.climb.image(), 1).map_err(|stuck| Failure::Bug(stuck.to_string()))
+        let Climb { step, per_step, .. } = &self.climb;
+        Pace::of(step, self.climb.image(), *per_step as u32).map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 
     /// Run the first `count` records, over and over, on a grid.
@@ -197,6 +200,19 @@ impl Function {
         let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
         let of_names = self.parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
         of_tensors.chain(of_names).collect()
+    }
+
+    /// The same of the image, which has the records of a step in front.
+    pub(crate) fn shapes_of_step(&self) -> BTreeMap<String, Vec<u32>> {
+        let (mut shapes, Climb { fixed, per_step, .. }) = (self.shapes(), &self.climb);
+        let of_record = fixed::of_record(fixed);
+        let own = fixed.tensors.iter().zip(of_record).filter(|(_, own)| *own && *per_step > 1);
+        for (tensor, _) in own {
+            if let Some(shape) = shapes.get_mut(&tensor.name) {
+                shape.insert(0, *per_step as u32);
+            }
+        }
+        shapes
     }
 
     /// Run each record once on a board, whose machine the image was made for.
@@ -238,12 +254,48 @@ impl Function {
     /// # Errors
     /// It does not fit.
     pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
-        let Climb { compiled, fixed, .. } = &self.climb;
+        let Climb { compiled, step, .. } = &self.climb;
         let hardware = match project.config.build.microcode {
             Microcode::Ram => hdl::Design::Loadable(&compiled.image.machine),
             Microcode::Rom => hdl::Design::Fixed(&compiled.image, ""),
         };
-        too_large::check(project, hardware, &[fixed], |_| None)
+        too_large::check(project, hardware, &[step], |_| None)
+    }
+}
+
+/// The program of a step, how many records it computes, and its image.
+///
+/// # Errors
+/// The machine cannot do it; records follow from one another, and more than one are asked for.
+fn step(project: &Project, record: &fixed::Program) -> Result<((fixed::Program, usize), Compiled), Failure> {
+    let of = |records: u32| {
+        let step = fixed::of_records(record, records);
+        let compiled = images::of_function(project, &step)?;
+        Ok(((step, records as usize), compiled))
+    };
+    let state = fixed::state_between_records(record);
+    match (project.records_per_step(), state) {
+        (RecordsPerStep::Count(1), _) | (RecordsPerStep::Fastest(_), Some(_)) => of(1),
+        (RecordsPerStep::Count(records), None) => of(records),
+        (RecordsPerStep::Count(records), Some(state)) => {
+            let state = &record.tensors[state.0];
+            let message = format!("{records} records per step: `{}` passes from record to record", state.name);
+            let diagnostic = Diagnostic::new(Code::Config, state.span, message);
+            let help = "a stream with a state has one record per step; leave `records` out";
+            Err(Failure::about(&project.source, vec![diagnostic.with_help(help)]))
+        }
+        (RecordsPerStep::Fastest(_), None) => {
+            let alone = of(1)?;
+            let cycles = |((step, records), compiled): &((fixed::Program, usize), Compiled)| -> Result<f64, Failure> {
+                let pace = Pace::of(step, &compiled.image, *records as u32);
+                pace.map(|pace| pace.cycles_per_sample).map_err(|stuck| Failure::Bug(stuck.to_string()))
+            };
+            // One for each row, or for as many as fit.
+            let rows = alone.1.image.machine.pus();
+            let sizes = iter::successors(Some(rows), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);
+            let Some(together) = sizes.map(of).find_map(Result::ok) else { return Ok(alone) };
+            Ok(if cycles(&together)? < cycles(&alone)? { together } else { alone })
+        }
     }
 }
 

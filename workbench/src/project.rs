@@ -23,7 +23,7 @@ pub mod settings;
 pub mod store;
 
 use crate::board::ChosenBoard;
-use crate::config::{Config, key_span, value_span};
+use crate::config::{Config, RecordsPerStep, key_span, value_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::imported::Imported;
@@ -72,6 +72,8 @@ pub struct Project {
     reading: Options,
     /// Inputs of a function that stay in the grid, as the command line has them.
     stays_asked: FunctionOptions,
+    /// Records per step of a function, as the command line has them.
+    records_asked: Option<RecordsPerStep>,
     /// Existing grid to compile for.
     target_grid: Option<Machine>,
     /// How many boards share its batches.
@@ -97,6 +99,8 @@ pub struct Request {
     pub reading: Options,
     /// Inputs of a function that stay in the grid, if the command line names them.
     pub function: FunctionOptions,
+    /// Records per step of a function, if the command line says how many.
+    pub records: Option<RecordsPerStep>,
 }
 
 /// What of a project is in memory.
@@ -163,7 +167,7 @@ impl Project {
             }
         };
         let path = library::find_program(&path)?;
-        let language = language_of(&path, request.language)?;
+        let language = library::language_of(&path, request.language)?;
         let (imported, source) = match language {
             language if !language.is_text() => {
                 Imported::read(&path).map(|(imported, source)| (Some(imported), source))?
@@ -175,7 +179,7 @@ impl Project {
         let configured = own.is_some_and(|own| library::same(&own, &path));
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), ..project })
+        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
     }
 
     /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
@@ -193,7 +197,7 @@ impl Project {
     /// As [`Project::in_memory`]; a configuration that is named cannot be read.
     pub fn of_texts(request: &Request, texts: &Texts<'_>) -> Result<Project, Failure> {
         let path = request.program.clone().unwrap_or_else(|| PathBuf::from("program.t"));
-        let language = language_of(&path, request.language)?;
+        let language = library::language_of(&path, request.language)?;
         if !language.is_text() {
             return Err(Failure::data(path.display().to_string(), vec![compiler::language::not_text(language)]));
         }
@@ -213,7 +217,7 @@ impl Project {
             path,
         };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), ..project })
+        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
     }
 
     /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
@@ -232,10 +236,10 @@ impl Project {
         };
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let configured = own.is_some_and(|own| library::same(&own, &self.path));
-        let Project { path, source, language, imported, settings, .. } = self;
+        let Project { path, source, language, imported, settings, trained, stays_asked, records_asked, .. } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained: self.trained, stays_asked: self.stays_asked, ..project })
+        Ok(Project { trained, stays_asked, records_asked, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
@@ -272,7 +276,7 @@ impl Project {
             let name = language.name();
             return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
         }
-        let (stays_asked, target_grid) = (FunctionOptions::default(), None);
+        let (stays_asked, records_asked, target_grid) = (FunctionOptions::default(), None, None);
         Ok(Project {
             config,
             board,
@@ -286,6 +290,7 @@ impl Project {
             reading,
             trained: None,
             stays_asked,
+            records_asked,
             target_grid,
             divided: None,
             calibrate: None,
@@ -576,15 +581,6 @@ impl Project {
 fn beside(config: Option<&(PathBuf, Source)>, path: Option<&PathBuf>) -> Option<PathBuf> {
     let folder = config.and_then(|(config, _)| config.parent()).unwrap_or(Path::new(""));
     path.map(|path| folder.join(path))
-}
-
-fn language_of(path: &Path, given: Option<Language>) -> Result<Language, Failure> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-    given.or_else(|| Language::of_extension(extension)).ok_or_else(|| {
-        let known: Vec<String> = Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
-        let what = path.display();
-        Failure::Usage(format!("`{what}` is not a program: its name must end in {}", known.join(", ")))
-    })
 }
 
 /// What a project is made of, read.

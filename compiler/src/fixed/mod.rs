@@ -44,6 +44,7 @@ mod masks;
 mod numbers;
 mod quotients;
 mod reach;
+mod records;
 mod refine;
 mod squares;
 mod tables;
@@ -58,6 +59,7 @@ pub use lower::lower;
 pub(crate) use masks::NEAR;
 pub use numbers::{NumberReport, Numbers, TensorNumbers};
 pub(crate) use quotients::RECIPROCAL;
+pub use records::{of_record, of_records, state_between_records};
 pub use verify::{laws, verify};
 
 use crate::tensor::{Affine, Iterator, TensorId};

@@ -6,14 +6,16 @@
 //! Values are compared twice: `array` with `fixed` word by word, and `fixed` with the expectation beside the program.
 
 use crate::languages;
-use crate::languages::{Outcome, cases, climb, climb_text, extremes, machines};
+use crate::languages::{Outcome, cases, climb, climb_records, climb_text, extremes, machines};
 use arch::machine::MachineSpec;
+use compiler::fixed::{state_between_records, verify};
 use compiler::image::text::Written;
 use compiler::language::Language;
 use compiler::placed::Axis;
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
+use sim::ladder::Climb;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -71,6 +73,29 @@ fn programs_of_the_other_languages_climb_the_ladder() {
     let expected = std::fs::read_to_string(&golden).expect("the list of refusals is there");
     assert_eq!(refused, expected, "the list of refusals changed: look at it, then run with ACCEPT=1");
     assert!(reached * 100 >= programs * 80, "only {reached} of {programs} programs run");
+}
+
+/// Three records share a step, of seven in all; each has the words that it has alone.
+#[test]
+fn records_of_a_step_have_the_words_of_each_alone() {
+    let spec = MachineSpec { data_depth: Some(1024), program_depth: Some(512), ..machines()[1].clone() };
+    let (mut programs, mut failures) = (0, Vec::new());
+    for case in cases(&["tc", "tile", "rink"]) {
+        let Outcome::Climbs(alone) = climb_records(&case, &spec, 7) else { continue };
+        if state_between_records(&alone.fixed).is_some() {
+            continue;
+        }
+        let Ok(together) = alone.together(3, &spec) else { continue };
+        verify(&together.step);
+        programs += 1;
+        let fell = |why: String| format!("{}: {why}", case.file);
+        let run = |climb: &Climb| climb.run(Array::new(&climb.image().machine), Stalls::none());
+        failures.extend(run(&together).err().map(|fall| fell(fall.to_string())));
+        failures.extend(together.prove().err().map(fell));
+    }
+    println!("{programs} programs");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(programs > 100, "only {programs} programs have steps of three records");
 }
 
 /// What needs no rounding has none, in TABLA as in the others.

@@ -28,6 +28,8 @@ pub fn machines() -> Vec<MachineSpec> {
         divider: Some(true),
         extremes: Some(true),
         squares: Some(true),
+        // The small grid does without, in more operations.
+        rectifiers: Some(pus == 1),
         scalar: Some(true),
         ..MachineSpec::default()
     };
@@ -156,17 +158,32 @@ pub fn cases(languages: &[&str]) -> Vec<Case> {
 
 /// Bring a program down to an image; its host values are the case's, and there is one step.
 pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
+    climb_records(case, spec, 1)
+}
+
+/// The same with more records: in each, the case's values lie elsewhere.
+pub fn climb_records(case: &Case, spec: &MachineSpec, records: usize) -> Outcome {
     let path = conformance::folder().join(&case.file);
     let text = std::fs::read_to_string(&path).expect("the program is there");
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let language = Language::of_extension(extension).expect("a known extension");
     let given = ["inputs", "init"].iter().filter_map(|part| case.case.get(*part)?.as_object());
     let inputs: serde_json::Map<_, _> = given.flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
-    climb_text(language, &text, &Value::Object(inputs), case.case["entry"].as_str(), spec)
+    climb_all(language, &text, &Value::Object(inputs), case.case["entry"].as_str(), (spec, records))
 }
 
 /// The same for a program without a file.
 pub fn climb_text(language: Language, text: &str, inputs: &Value, entry: Option<&str>, spec: &MachineSpec) -> Outcome {
+    climb_all(language, text, inputs, entry, (spec, 1))
+}
+
+fn climb_all(
+    language: Language,
+    text: &str,
+    inputs: &Value,
+    entry: Option<&str>,
+    (spec, records): (&MachineSpec, usize),
+) -> Outcome {
     let entry = entry.map(str::to_owned);
     let options = with_shapes_of(inputs, language::Options { entry, ..language::Options::default() });
     let (program, _) = language::parse(language, text, &options).expect("the program is right");
@@ -178,7 +195,16 @@ pub fn climb_text(language: Language, text: &str, inputs: &Value, entry: Option<
         if state { &mut model } else { &mut step }.insert(tensor.name.clone(), values);
     }
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    match Climb::new(&program, &options, &model, &[step], spec) {
+    let record = |number: usize| {
+        let mut record = step.clone();
+        for values in record.values_mut() {
+            let places = number % values.len().max(1);
+            values.rotate_left(places);
+        }
+        record
+    };
+    let steps: Vec<Values> = (0..records).map(record).collect();
+    match Climb::new(&program, &options, &model, &steps, spec) {
         Ok(climb) => Outcome::Climbs(Box::new(climb)),
         Err(errors) => {
             let line = errors[0].span.map_or(0, |span| arch::diagnostic::line_column(text, span.start).0);

@@ -31,7 +31,8 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     let wanted: Vec<&Network> = all.iter().filter(|network| named(network)).collect();
     let measure = |number: usize| -> Result<Row, Failure> {
         let network = wanted[number];
-        talk.detail(format!("{}, {} x {}", network.name, network.grid[0], network.grid[1]));
+        let [rows, columns] = network.grid;
+        talk.detail(format!("{}, {rows} x {columns}, {} records per step", network.name, network.records));
         networks::measure(network, &())
     };
     let rows: Result<Vec<Row>, Failure> = crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect();
@@ -41,24 +42,28 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
 
 fn text(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:20} {:>8} {:>10} {:>10}  {:14} {:>8} {:>12} {:>9} {:>8}\n",
-        "", "grid", "cycles", "bound", "by", "distance", "per second", "words/PE", "seconds"
+        "{:20} {:>8} {:>7} {:>10} {:>10}  {:14} {:>8} {:>9} {:>12} {:>9} {:>8}\n",
+        "", "grid", "records", "cycles", "bound", "by", "distance", "latency", "per second", "words/PE", "seconds"
     );
     for row in rows {
         let grid = format!("{} x {}", row.grid[0], row.grid[1]);
         let measured = match &row.measured {
             Some(measured) => format!(
-                "{:>10} {:>10}  {:14} {:>8.2} {:>12} {:>9}",
+                "{:>10} {:>10}  {:14} {:>8.2} {:>9} {:>12} {:>9}",
                 figure(measured.cycles),
                 figure(measured.bound),
                 measured.bound_by.to_string(),
                 measured.distance,
+                measured.latency_cycles,
                 figure(measured.per_second),
                 measured.words_per_pe
             ),
             None => format!("refused: {}", row.refused.as_deref().unwrap_or_default()),
         };
-        text.push_str(&format!("{:20} {grid:>8} {measured} {:>8.1}\n", row.name, row.compile_seconds));
+        text.push_str(&format!(
+            "{:20} {grid:>8} {:>7} {measured} {:>8.1}\n",
+            row.name, row.records, row.compile_seconds
+        ));
     }
     text + "cycles from the start of a record to the start of the next; seconds from the file to the image\n"
 }

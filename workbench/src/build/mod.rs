@@ -118,8 +118,9 @@ const CHECKED: usize = 20;
 
 /// A function: one image, and no training.
 fn function(project: &Project, function: &Function, progress: &dyn Progress) -> Result<Built, Failure> {
-    let Climb { compiled, fixed, .. } = &function.climb;
-    let outcome = function.run(Array::new(&compiled.image.machine), CHECKED, Stalls::none())?;
+    let Climb { compiled, step, .. } = &function.climb;
+    let outcome =
+        function.run(Array::new(&compiled.image.machine), CHECKED.max(3 * function.climb.per_step), Stalls::none())?;
     if let Err(difference) = function.climb.compare_stream(&outcome) {
         return Err(Failure::Mismatch(format!("array differs from fixed: {difference}")));
     }
@@ -128,7 +129,7 @@ fn function(project: &Project, function: &Function, progress: &dyn Progress) -> 
     wanted(progress)?;
     let mut files = Files::new();
     testbench::add_function(&mut files, function)?;
-    let layout = Layout::new(&compiled.image, fixed, &function.shapes());
+    let layout = Layout::new(&compiled.image, step, &function.shapes_of_step());
     add_image(&mut files, project, "function", compiled, &Fates::of_function(project, function), &layout);
     complete(project, &compiled.image, report, files)
 }

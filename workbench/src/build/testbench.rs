@@ -51,7 +51,8 @@ pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
 pub fn add_function(files: &mut Files, function: &Function) -> Result<(), Failure> {
     let image = function.climb.image();
     let mut grid = Recorded::new(Array::new(&image.machine));
-    let cycles = function.run(&mut grid, STEPS.min(quick_steps(image)), Stalls::none())?.cycles;
+    let records = STEPS.min(quick_steps(image)) * function.climb.per_step;
+    let cycles = function.run(&mut grid, records, Stalls::none())?.cycles;
     write(files, image, &grid.into_session(), cycles);
     Ok(())
 }

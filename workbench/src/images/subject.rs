@@ -92,7 +92,7 @@ impl Subject {
     /// Never: a training has updates.
     pub fn parts(&self) -> (&Compiled, &NumberReport, &Program) {
         match self {
-            Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
+            Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.step),
             Subject::Training(design) => {
                 let (compiled, program) =
                     design.images.full.as_ref().zip(design.lowered.full.as_ref()).expect("a training has updates");

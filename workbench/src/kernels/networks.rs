@@ -5,6 +5,7 @@
 //! ```
 
 use super::BoundBy;
+use crate::config::RecordsPerStep;
 use crate::failure::Failure;
 use crate::functions::Function;
 use crate::library;
@@ -33,6 +34,12 @@ pub struct Network {
     pub program: String,
     /// Rows and columns of PEs.
     pub grid: [u32; 2],
+    /// Records of a step.
+    #[serde(default = "one")]
+    pub records: u32,
+    /// Words of output per cycle.
+    #[serde(default = "one")]
+    pub output_words: u32,
     /// The clock of a board with such a grid.
     pub megahertz: u32,
     /// A test holds it, and its words are compared with fixed point.
@@ -50,6 +57,10 @@ pub struct Row {
     pub name: String,
     /// Rows and columns of PEs.
     pub grid: [u32; 2],
+    /// Records of a step.
+    pub records: u32,
+    /// Words of output per cycle.
+    pub output_words: u32,
     /// What was measured; nothing where the machine cannot run it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
@@ -71,6 +82,8 @@ pub struct Measured {
     pub bound_by: BoundBy,
     /// `cycles` over `bound`.
     pub distance: f64,
+    /// Cycles of a step alone, from its first word of input to its last word of output.
+    pub latency_cycles: u64,
     /// Records per second at the clock of a board with such a grid.
     pub per_second: f64,
     /// Words of all pads of a PE, both banks of those for data.
@@ -78,6 +91,10 @@ pub struct Measured {
     /// Words of the array that were compared with fixed point, all equal; only of small networks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words_compared: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Read the table.
@@ -101,15 +118,19 @@ pub fn read() -> Result<Vec<Network>, Failure> {
 /// Its file is not there, or is wrong; words differ.
 pub fn measure(network: &Network, progress: &dyn Progress) -> Result<Row, Failure> {
     let [pus, pes_per_pu] = network.grid;
-    let keys = [("pus", pus), ("pes_per_pu", pes_per_pu)].into_iter().chain(MACHINE);
+    let own = [("pus", pus), ("pes_per_pu", pes_per_pu), ("output_words", network.output_words)];
+    let keys = own.into_iter().chain(MACHINE);
     let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
     let path = Path::new("programs").join(&network.program);
-    let project = Project::open(&Request { program: Some(path), machine, ..Request::default() })?;
+    let records = Some(RecordsPerStep::Count(network.records));
+    let project = Project::open(&Request { program: Some(path), machine, records, ..Request::default() })?;
     let begun = Instant::now();
     let function = Function::new(&project, None, progress);
     let row = Row {
         name: network.name.clone(),
         grid: network.grid,
+        records: network.records,
+        output_words: network.output_words,
         measured: None,
         compile_seconds: begun.elapsed().as_secs_f64(),
         refused: None,
@@ -142,6 +163,7 @@ fn measured(network: &Network, function: &Function) -> Result<Measured, Failure>
         bound: pace.bounds.bound,
         bound_by: BoundBy::of(&pace.bounds.by_resource),
         distance: pace.cycles_per_sample / pace.bounds.bound,
+        latency_cycles: pace.latency_cycles,
         per_second: 1e6 * f64::from(network.megahertz) / pace.cycles_per_sample,
         words_per_pe: used.model + 2 * used.data + 2 * used.temporary,
         words_compared: if network.small { Some(compared()?.words) } else { None },
@@ -158,7 +180,9 @@ mod tests {
         assert!(networks.iter().filter(|network| network.small).count() >= 3);
         for (number, network) in networks.iter().enumerate() {
             assert!(!network.small || !network.long, "{}", network.name);
-            let same = |other: &Network| other.name == network.name && other.grid == network.grid;
+            let same = |other: &Network| {
+                other.name == network.name && (other.grid, other.records) == (network.grid, network.records)
+            };
             assert!(!networks[..number].iter().any(same), "{} twice", network.name);
         }
     }

@@ -21,6 +21,7 @@ use sim::train::settings::Choices;
 use sim::train::settings::flat::Beside;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -28,6 +29,9 @@ use toml::de::{DeTable, DeValue};
 const MOST_WATTS: f64 = 1000.0;
 /// Boards that share a batch, at most: as many as `--ranks=N` takes.
 const MOST_RANKS: u32 = 256;
+/// Records per step, at most: a few for each PE of the largest grid.
+const MOST_RECORDS: u32 = 16384;
+const WRONG_RECORDS: &str = "records per step: a number between 1 and 16384, or `auto`";
 /// Clocks beyond that are typing errors.
 const FASTEST_MHZ: f64 = 10_000.0;
 
@@ -132,6 +136,45 @@ pub enum StoreOption {
     Sdram,
 }
 
+/// Records that a step of a function computes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RecordsPerStep {
+    /// So many.
+    Count(u32),
+    /// As many as make a record fastest.
+    Fastest(Auto),
+}
+
+/// The word `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Auto {
+    /// The compiler decides.
+    Auto,
+}
+
+impl FromStr for RecordsPerStep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RecordsPerStep, String> {
+        match text {
+            AUTO => Ok(RecordsPerStep::Fastest(Auto::Auto)),
+            _ => text.parse().map_err(|_| WRONG_RECORDS.to_owned()).and_then(|n| RecordsPerStep::Count(n).checked()),
+        }
+    }
+}
+
+impl RecordsPerStep {
+    /// The same, if it is a possible number.
+    fn checked(self) -> Result<RecordsPerStep, String> {
+        match self {
+            RecordsPerStep::Count(n) if !(1..=MOST_RECORDS).contains(&n) => Err(WRONG_RECORDS.to_owned()),
+            possible => Ok(possible),
+        }
+    }
+}
+
 /// The `[numbers]` table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -161,6 +204,8 @@ pub struct BuildOptions {
     pub microcode: Microcode,
     /// Boards that will share every batch, if their grid hands out its sums (docs/ranks.md): tiles are as large as is best for so many.
     pub ranks: Option<u32>,
+    /// Records that a step of a function computes at once: a number, or `"auto"` for as many as make a record fastest; default: 1.
+    pub records: Option<RecordsPerStep>,
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,
@@ -284,6 +329,9 @@ impl Config {
         }
         if file.build.ranks.is_some_and(|ranks| !(1..=MOST_RANKS).contains(&ranks)) {
             return Err(wrong(&["build", "ranks"], format!("the number of ranks must lie between 1 and {MOST_RANKS}")));
+        }
+        if let Some(Err(message)) = file.build.records.map(RecordsPerStep::checked) {
+            return Err(wrong(&["build", "records"], message));
         }
         if let Some((name, value)) = file.build.set.iter().find(|(_, value)| !value.is_finite()) {
             return Err(wrong(&["build", "set", name], format!("`{name}` is {value}, a constant is a finite number")));

@@ -156,6 +156,16 @@ pub fn table(path: &Path, limits: Limits) -> Result<Vec<u8>, Failure> {
     }
 }
 
+/// The language of a program: the one that is asked for, or that of its extension.
+pub(crate) fn language_of(path: &Path, given: Option<Language>) -> Result<Language, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    given.or_else(|| Language::of_extension(extension)).ok_or_else(|| {
+        let known: Vec<String> = Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
+        let what = path.display();
+        Failure::Usage(format!("`{what}` is not a program: its name must end in {}", known.join(", ")))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

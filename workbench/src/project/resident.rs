@@ -13,7 +13,7 @@
 //! The model scratchpads hold what stays, as they hold the weights of a training, and it is loaded as those are. Nothing behind this module knows the
 //! difference. A `model` of TABLA is resident in any case.
 
-use crate::config::{element_span, key_span};
+use crate::config::{RecordsPerStep, element_span, key_span};
 use crate::failure::{Failure, Source};
 use crate::images::line_of;
 use crate::project::Project;
@@ -98,11 +98,20 @@ impl Project {
         Ok(program)
     }
 
+    /// Records that a step of a function computes at once.
+    pub(crate) fn records_per_step(&self) -> RecordsPerStep {
+        self.records_asked.or(self.config.build.records).unwrap_or(RecordsPerStep::Count(1))
+    }
+
     /// Refuse `--resident` and `--state` for a program that trains.
     ///
     /// # Errors
     /// One is given.
     pub fn refuse_stays(&self) -> Result<(), Failure> {
+        if self.records_asked.is_some() {
+            let says = "--records: a step of a function computes so many; a training has --batch";
+            return Err(Failure::Usage(says.to_owned()));
+        }
         if self.stays_asked.is_empty() {
             return Ok(());
         }

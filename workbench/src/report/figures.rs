@@ -12,8 +12,12 @@ pub fn figure(value: f64) -> String {
 
 /// Cycles of a sample, and what cannot be beaten, with the resources of which anything is used.
 pub fn pace(pace: &Pace) -> String {
-    let Pace { cycles_per_sample, bounds, distance } = pace;
+    let Pace { cycles_per_sample, samples_per_step, latency_cycles, bounds, distance } = pace;
     let mut text = format!("cycles per sample   {cycles_per_sample:10.2}\n");
+    if *samples_per_step > 1 {
+        text +=
+            &format!("latency             {latency_cycles:10}      (a step of {samples_per_step} samples, alone)\n");
+    }
     text += &format!("bound               {:10.2}   (by {})\n", bounds.bound, bounds.bound_by);
     let amounts = bounds.by_resource.named().into_iter().zip(bounds.work.named());
     for ((resource, cycles), (_, amount)) in amounts.filter(|(_, (_, amount))| *amount > 0.0) {

@@ -269,13 +269,13 @@ impl Report {
     /// # Errors
     /// The array is stuck; a pass of the compiler has changed the meaning of the program.
     pub fn of_function(project: &Project, function: &Function) -> Result<Report, Failure> {
-        let Climb { compiled, fixed, clipped, .. } = &function.climb;
+        let Climb { compiled, step, per_step, clipped, .. } = &function.climb;
         Ok(Report::new(&Sources {
             project,
-            program: fixed,
+            program: step,
             compiled,
             numbers: &function.numbers,
-            batch: 1,
+            batch: *per_step as u32,
             settings: None,
             pace: function.pace()?,
             saturations: Saturation::all(project, clipped, Unit::Record),
