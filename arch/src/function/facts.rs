@@ -190,6 +190,12 @@ impl Function {
         matches!(self.hardware(), Hardware::Table(_))
     }
 
+    /// Whether its value is a whole number wherever it has one.
+    pub fn is_whole(self) -> bool {
+        use Function::{BitAnd, BitOr, BitXor, Floor, Logb, Rint, ShiftLeft, ShiftRight};
+        matches!(self, Floor | Rint | Logb | BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight)
+    }
+
     /// Whether it is 0 where all its arguments are.
     pub fn keeps_zero(self) -> bool {
         self.value([0.0; 3]) == 0.0

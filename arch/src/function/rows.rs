@@ -460,7 +460,12 @@ functions! {
     }
     /// Derivative of `digamma`.
     "trigamma" Trigamma(x) = special::trigamma(x), {
-        derivative: &[NO_SLOPE],
+        derivative: &["-2 * hurwitz_zeta(x, 3)"],
+        domain: Domain::Above(0.0),
+    }
+    /// The sum of `1 / (x + k)^s` over all whole `k` from 0, continued to `s` below 1.
+    "hurwitz_zeta" HurwitzZeta(x, s) = special::hurwitz_zeta(x, s), {
+        derivative: &["-(s * hurwitz_zeta(x, s + 1))", NO_SLOPE],
         domain: Domain::Above(0.0),
     }
     /// The number whose error function is `x`.

@@ -127,14 +127,30 @@ pub(super) fn trigamma(x: f64) -> f64 {
         let sine = sinpi(x);
         return PI * PI / (sine * sine) - trigamma(1.0 - x);
     }
+    hurwitz_zeta(x, 2.0)
+}
+
+/// The sum of `1 / (x + k)^s` above 0: some terms, and of the rest the formula of Euler and Maclaurin.
+pub(super) fn hurwitz_zeta(x: f64, s: f64) -> f64 {
+    const BERNOULLI: [f64; 8] =
+        [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0];
+    if x <= 0.0 || x.is_nan() || !(-64.0..=1024.0).contains(&s) {
+        return f64::NAN;
+    }
     let (mut z, mut sum) = (x, 0.0);
-    while z < 12.0 {
-        sum += 1.0 / (z * z);
+    while z < 12.0 + libm::fabs(s) {
+        sum += libm::pow(z, -s);
         z += 1.0;
     }
-    let s = 1.0 / (z * z);
-    let tail = s * (1.0 / 6.0 - s * (1.0 / 30.0 - s * (1.0 / 42.0 - s * (1.0 / 30.0 - s * (5.0 / 66.0)))));
-    sum + 1.0 / z + 0.5 * s + tail / z
+    // `B[2j] / (2j)!` times the derivative of order `2j - 1` of a term, relative to the term.
+    let mut factor = 0.5 * s / z;
+    let mut tail = z / (s - 1.0) + 0.5;
+    for (number, bernoulli) in (1..).zip(BERNOULLI) {
+        tail += bernoulli * factor;
+        let order = 2.0 * f64::from(number);
+        factor *= (s + order - 1.0) * (s + order) / ((order + 1.0) * (order + 2.0) * z * z);
+    }
+    sum + tail * libm::pow(z, -s)
 }
 
 /// The exponent of 2 in a number.
