@@ -81,6 +81,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Derive(options)) => commands::derive::run(&arguments.global, options, talk),
         Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, talk),
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, talk),
+        Some(Command::Score(options)) => commands::score::run(&arguments.global, options, talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, talk),
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, talk),
         Some(Command::Run(options)) => commands::run::run(&arguments.global, options, talk),

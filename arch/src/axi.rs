@@ -9,7 +9,7 @@ pub use ports::{AxiPort, Interface, ports};
 
 use crate::link::word_bytes;
 use crate::machine::Machine;
-use crate::registers::{self, Access, Region};
+use crate::registers::{self, Access, REGION_INSTRUCTIONS, Region, UPPER};
 
 /// Address bits of the AXI4-Lite port (bytes).
 pub const ADDRESS_BITS: u32 = 23;
@@ -309,6 +309,9 @@ accesses to places that are not listed are answered with SLVERR and change nothi
         let (number, offset, chunks) = (region as u32, WINDOW + 4 * region.base(), region.chunks());
         page += &format!("| {number} | {offset:#x} | {name} | number * {chunks} + chunk |\n");
     }
+    page += &format!(
+        "\nOf a program with more than {REGION_INSTRUCTIONS} instructions the others lie in the region with the number {UPPER} above.\n"
+    );
     page += "
 ## A way out
 

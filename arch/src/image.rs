@@ -101,7 +101,7 @@ fn program_writes<'a, I: Instruction + 'a>(
     for (n, instruction) in (first..).zip(instructions) {
         let chunks =
             instruction.encode(machine).unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
-        let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
+        let base = region.instruction(n as u32);
         writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
     }
     writes

@@ -39,7 +39,28 @@ impl Region {
 
     /// First address of the region.
     pub fn base(self) -> u32 {
-        (self as u32) << 16
+        (self as u32) << REGION_BITS
+    }
+
+    /// Whether it holds a program.
+    pub fn is_program(self) -> bool {
+        self.chunks() == INSTRUCTION_CHUNKS
+    }
+
+    /// Address of an instruction of the program in this region. [`REGION_INSTRUCTIONS`] of them fill it; the others lie [`UPPER`] regions
+    /// further.
+    pub fn instruction(self, number: u32) -> u32 {
+        let (half, within) = (number / REGION_INSTRUCTIONS, number % REGION_INSTRUCTIONS);
+        self.base() + (half * UPPER << REGION_BITS) + within * INSTRUCTION_CHUNKS
+    }
+
+    /// The program that an address belongs to, the number of its instruction there, and the chunk.
+    pub fn program_of(address: u32) -> Option<(Region, u32, u32)> {
+        let (number, low) = (address >> REGION_BITS, address % (1 << REGION_BITS));
+        let region =
+            Region::ALL.into_iter().map(|(region, _)| region).find(|region| *region as u32 == number % UPPER)?;
+        let instruction = number / UPPER * REGION_INSTRUCTIONS + low / INSTRUCTION_CHUNKS;
+        region.is_program().then_some((region, instruction, low % INSTRUCTION_CHUNKS))
     }
 
     /// Words reserved for each instruction or entry; a register is one word.
@@ -52,6 +73,14 @@ impl Region {
     }
 }
 
+/// Address bits within a region.
+pub const REGION_BITS: u32 = 16;
+/// Instructions that a region holds.
+pub const REGION_INSTRUCTIONS: u32 = (1 << REGION_BITS) / INSTRUCTION_CHUNKS;
+/// From the region of a program to that of its further instructions.
+pub const UPPER: u32 = 8;
+/// Instructions of the longest program.
+pub const MOST_INSTRUCTIONS: u32 = 2 * REGION_INSTRUCTIONS;
 /// Chunks (32 bits) reserved per instruction.
 pub const INSTRUCTION_CHUNKS: u32 = 32;
 /// Chunks (32 bits) reserved per table entry.
@@ -355,6 +384,23 @@ mod tests {
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
+    }
+
+    #[test]
+    fn instructions_have_addresses_of_their_own() {
+        let programs = Region::ALL.into_iter().map(|(region, _)| region).filter(|region| region.is_program());
+        let mut seen = std::collections::BTreeSet::new();
+        for region in programs {
+            for number in [0, 1, 2047, 2048, 2049, MOST_INSTRUCTIONS - 1] {
+                let address = region.instruction(number) + 3;
+                assert!(address < 1 << ADDRESS_BITS && seen.insert(address), "{region:?} {number}");
+                assert_eq!(Region::program_of(address), Some((region, number, 3)));
+            }
+        }
+        assert_eq!(Region::Alu.instruction(2048), 0x9_0000);
+        for address in [0, CONTROL, Region::Tables.base(), 0x7_0000, 0x8_0000, 0xd_0000, 0xf_ffff] {
+            assert_eq!(Region::program_of(address), None, "{address:#x}");
+        }
     }
 
     /// A match without a default: a new region does not compile before it has its row.

@@ -115,6 +115,8 @@ pub enum Command {
     Train(Train),
     /// Predict with a trained model
     Predict(Predict),
+    /// Score a function, such as an imported model, on a table
+    Score(Score),
     /// Write the weights of a saved model for other programs, or read them back: .npz, .npy, .csv, .h
     Weights(Weights),
     /// Train on a board, through its serial port, and compare with the array; or run a function there
@@ -167,6 +169,7 @@ impl Command {
                 | Command::Eval(_)
                 | Command::Train(_)
                 | Command::Predict(_)
+                | Command::Score(_)
                 | Command::Run(_)
                 | Command::Weights(_)
                 | Command::Sim(_)
@@ -354,6 +357,27 @@ pub struct Predict {
     /// Fail with exit code 7 if a value was clipped to its word
     #[arg(long)]
     pub deny_saturation: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Score {
+    /// Program: a model (.onnx, .tflite), or a function
+    pub program: PathBuf,
+    /// Table of features and targets, in any format that `train` reads
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+    #[command(flatten)]
+    pub file: DataFile,
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    #[command(flatten)]
+    pub entry: Entry,
+    /// Records from which binary points are chosen: CSV, LIBSVM, .npy, .npz, Parquet, JSON or JSON lines; default: the rows of --data
+    #[arg(long, value_name = "FILE")]
+    pub calibrate: Option<PathBuf>,
+    /// Engine
+    #[arg(long, value_parser = values::engine(), default_value = Rung::Array.as_str())]
+    pub engine: Rung,
 }
 
 /// Training on a board, with the options of `train`, or a function there.

@@ -18,6 +18,7 @@ pub mod predict;
 pub mod prove;
 pub mod report;
 pub mod run;
+pub mod score;
 pub mod sim;
 pub mod synth;
 pub mod train;

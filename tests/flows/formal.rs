@@ -55,8 +55,8 @@ fn small(pus: u32, pes_per_pu: u32) -> MachineSpec {
 
 /// The shells, and a small grid.
 fn designs() -> (String, String) {
-    let grid = hdl::elaborate(&Machine::try_from(small(1, 2)).unwrap()).verilog;
-    ([shell::link_modules(), shell::axi_modules()].join("\n"), grid)
+    let machine = Machine::try_from(small(1, 2)).unwrap();
+    ([shell::link_modules(), shell::axi_modules(&machine)].join("\n"), hdl::elaborate(&machine).verilog)
 }
 
 /// Whether the proof in `formal/NAME.v` holds for `design`.

@@ -9,13 +9,17 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
+mod expected;
+pub mod score;
+
 use crate::config::{Microcode, RecordsPerStep};
 use crate::failure::Failure;
 use crate::images::{self, too_large};
 use crate::imported::Imported;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
-use crate::records::{Records, calibration};
+use crate::records::Records;
+use crate::records::calibration::{self, Calibration};
 use crate::samples;
 use crate::serial::AttachedBoard;
 use arch::number::to_f64;
@@ -90,6 +94,10 @@ pub(crate) struct Read {
     given: Given,
     /// Where they come from, for people.
     origin: String,
+    /// Whether they are made up.
+    is_made_up: bool,
+    /// Records that binary points are chosen from, in place of those of the project.
+    calibration: Option<Calibration>,
 }
 
 impl Read {
@@ -105,6 +113,7 @@ impl Read {
         progress.warnings(&project.source, &warnings);
         let program = project.with_stays(program)?;
         images::check_fractions(project, &program)?;
+        let is_made_up = records.is_none();
         let (given, origin) = if let Some(records) = records {
             check_deciding(project, records)?;
             (Given::read(project, &program, records)?, records.source.name.clone())
@@ -112,7 +121,7 @@ impl Read {
             progress.note(&Note::MadeUpRecords);
             (Given::made_up(&program), "made-up records".to_owned())
         };
-        Ok(Read { program, warnings, given, origin })
+        Ok(Read { program, warnings, given, origin, is_made_up, calibration: None })
     }
 
     /// Which results are wanted.
@@ -128,8 +137,9 @@ impl Read {
         images::check_elements(project, &self.program)?;
         project.check_size(&self.program)?;
         let Given { resident, records } = &self.given;
-        let calibration = calibration::read(project, &self.program)?;
-        let steps = (records.as_slice(), calibration.as_ref().map(|calibration| calibration.records.as_slice()));
+        let read = if self.calibration.is_none() { calibration::read(project, &self.program)? } else { None };
+        let calibration = self.calibration.as_ref().or(read.as_ref());
+        let steps = (records.as_slice(), calibration.map(|calibration| calibration.records.as_slice()));
         let upper = Upper::calibrated(&self.program, &self.options(), resident, steps, &project.numbers())
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &upper.numbers.notes);
@@ -143,14 +153,21 @@ impl Function {
     /// # Errors
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
-        let read = Read::new(project, records, progress)?;
+        Function::of(project, &Read::new(project, records, progress)?, progress)
+    }
+
+    /// The same of a function with the sizes of its records.
+    ///
+    /// # Errors
+    /// It cannot be done in fixed point or on the machine.
+    fn of(project: &Project, read: &Read, progress: &dyn Progress) -> Result<Function, Failure> {
         let (upper, calibrated) = read.upper(project, progress)?;
         let (step, compiled) = step(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
-        let Read { program: parsed, warnings, origin, .. } = read;
-        let (climb, made_up) = (Climb::of_records(upper, step, compiled), records.is_none());
-        let rows = records.filter(|_| calibrated.is_none()).map(|records| rows(&parsed, records.all().len()));
+        let Read { program: parsed, warnings, given, origin, is_made_up, .. } = read;
+        let climb = Climb::of_records(upper, step, compiled);
+        let rows = (calibrated.is_none() && !is_made_up).then(|| rows(parsed, given.records.len()));
         let outside = climb.clipped.iter().filter(|clipped| clipped.computed.is_none());
         let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
         let calibration = match (calibrated, rows) {
@@ -163,10 +180,10 @@ impl Function {
             accuracy,
             calibration,
             calibrated: calibrated.is_some(),
-            origin,
-            made_up,
-            parsed,
-            warnings,
+            origin: origin.clone(),
+            made_up: *is_made_up,
+            parsed: parsed.clone(),
+            warnings: warnings.clone(),
         })
     }
 

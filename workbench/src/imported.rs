@@ -105,6 +105,16 @@ impl Imported {
         onnx::trained::with_values(&self.model, values)
     }
 
+    /// Names of its classes, in the order of their scores; none where it names none.
+    pub fn classes(&self) -> Vec<String> {
+        File::decode(&self.model).map_or_else(|_| Vec::new(), |file| file.classes())
+    }
+
+    /// How integers of inputs and of outputs stand for real numbers: of a `TFLite` file, in its order.
+    pub fn schemes(&self) -> [Vec<Option<tflite::Scheme>>; 2] {
+        if tflite::is_tflite(&self.bytes) { tflite::schemes(&self.bytes) } else { Default::default() }
+    }
+
     /// Names of inputs whose values decide the program: all records have to give the same ones.
     pub fn deciding(&self) -> Vec<String> {
         let file = File::decode(&self.model);

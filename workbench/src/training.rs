@@ -6,35 +6,36 @@
 
 pub mod checkpoint;
 pub mod engines;
+mod epochs;
 pub mod model_file;
 pub mod prediction;
 pub mod ranks;
 mod stalls;
 pub mod widths;
 
-use crate::checkpoint::{Best, Checkpoint, Reached};
+use crate::checkpoint::{Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};
 use crate::failure::Failure;
 use crate::model_file::{ModelFile, Words};
 use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
-use crate::saturation::{self, Saturation, Unit, ValidRanges};
+use crate::saturation::{self, Saturation, ValidRanges};
 use crate::serial::AttachedBoard;
 use crate::simulated::Spent;
 use compiler::fixed::{self, NumberReport};
+use epochs::{merged, sum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::distance::{Accuracy, Distance, Trainings, Verdict, narrowest};
-use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
+use sim::train::engine::{Comparison, Model};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::moves::{AllMoves, Stall};
 use sim::train::ranks::Communicator;
 use sim::train::rate::Shape;
-use sim::train::{Engines, EpochHooks, Schedule, Trained, initial_model, predict, predict_on, resume};
+use sim::train::{Schedule, Trained, initial_model};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -376,217 +377,5 @@ impl Training {
             valid: outcome.valid.clone(),
             sha256: None,
         }
-    }
-
-    /// What was clipped, before and since.
-    fn clipped(&self, before: &Reached, engines: &Engines) -> Vec<Saturation> {
-        let of = |engine: &dyn Engine, unit| Saturation::all(&self.project, &engine.clipped(), unit);
-        let updates_before = before.epochs * (self.samples.train.len() / self.schedule.batch);
-        let mut all = before.saturations.clone();
-        Saturation::merge(&mut all, of(engines.full.as_ref(), Unit::Update), updates_before as u64);
-        if let Some(rest) = &engines.rest {
-            let mut rest = of(rest.as_ref(), Unit::Update);
-            // It has a count of its own for its updates.
-            for saturation in &mut rest {
-                saturation.first_steps.clear();
-            }
-            Saturation::merge(&mut all, rest, 0);
-        }
-        Saturation::merge(&mut all, of(engines.predict.as_ref(), Unit::Row), 0);
-        all
-    }
-
-    /// Whether there has been no better epoch for too long.
-    fn is_over(&self, best: Option<&Best>, epochs: usize) -> bool {
-        let patience = self.samples.settings.patience;
-        patience.zip(best).is_some_and(|(patience, best)| epochs - best.epoch >= patience)
-    }
-
-    /// Whether the weights of every epoch are judged.
-    fn judges(&self, how: &RunOptions<'_>) -> bool {
-        how.curves || !self.samples.validation.is_empty()
-    }
-
-    /// The weights, with sequences where they begin.
-    fn rewound(&self, model: &Model) -> Model {
-        let mut model = model.clone();
-        for name in &self.samples.signature.sequence {
-            model.insert(name.clone(), self.start[name].clone());
-        }
-        model
-    }
-
-    /// Judge weights by the training part, or its first rows, and the test part. A sequence goes on from one part to the next.
-    fn judge(
-        &self,
-        engine: &mut dyn Engine,
-        mut model: Model,
-        train: &[Step],
-        test: &[Step],
-    ) -> Result<Judged, EngineError> {
-        let (samples, sequence) = (&self.samples, self.samples.signature.sequence.as_slice());
-        let mut part = |steps: &[Step]| -> Result<Judged, EngineError> {
-            let predictions = predict_on(engine, &mut model, sequence, steps)?;
-            let (confusion, classes) = (samples.confusion(&predictions, steps), samples.classes(&predictions, steps));
-            Ok(Judged { train: samples.judge(&predictions, steps), test: None, confusion, classes })
-        };
-        let judged = part(train)?;
-        if test.is_empty() {
-            return Ok(judged);
-        }
-        if !sequence.is_empty() && !samples.validation.is_empty() {
-            part(&samples.validation)?;
-        }
-        let tested = part(test)?;
-        Ok(Judged { train: judged.train, test: Some(tested.train), ..tested })
-    }
-
-    /// Train on one engine and judge the result.
-    fn achieve(
-        &self,
-        rung: Rung,
-        how: &RunOptions<'_>,
-        engines: &mut Engines,
-        kept: &mut Checkpoint,
-        progress: &dyn Progress,
-    ) -> Result<EngineResult, Failure> {
-        let (samples, schedule, name) = (&self.samples, &self.schedule, rung.as_str());
-        let golden = rung == Rung::Golden;
-        let before = if golden { kept.golden.clone() } else { kept.lower.clone().unwrap_or_default() };
-        let start = match before.epochs {
-            0 => Trained { model: self.start.clone(), ..Trained::default() },
-            _ => before.trained.clone(),
-        };
-        progress.begins(name, schedule.epochs, before.epochs);
-        // Whatever trains, the loss that is shown and drawn comes from predictions on real numbers.
-        let mut observer = self.programs.observer(&samples.signature);
-        let shown = if how.curves { samples.train.len() } else { samples.train.len().min(SHOWN) };
-        let shown = &samples.train[..shown];
-        let mut curve = before.curve.clone();
-        let mut best = before.best.clone();
-        let mut failed = None;
-        let (mut moves, mut moved) = (Vec::new(), stalls::all_moves(engines));
-        let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
-            let now = stalls::all_moves(engines);
-            let in_epoch =
-                now.iter().map(|(name, &all)| (name.clone(), all.since(moved.get(name).copied().unwrap_or_default())));
-            moves.push((epoch + 1, in_epoch.collect::<AllMoves>()));
-            moved = now;
-            let mut loss = None;
-            if progress.wants_loss() || how.curves {
-                let model = self.rewound(&trained.model);
-                let tested = if how.curves { samples.test.as_slice() } else { &[] };
-                let Judged { train, test, .. } = self.judge(observer.as_mut(), model, shown, tested)?;
-                loss = Some(train.loss);
-                if how.curves {
-                    curve.push(Point { epoch: epoch + 1, train, test });
-                }
-            }
-            if !samples.validation.is_empty() {
-                let judged = predict(observer.as_mut(), &trained.model, &samples.validation)?;
-                let loss = samples.judge(&judged, &samples.validation).loss;
-                if loss.is_finite() && best.as_ref().is_none_or(|best| loss < best.loss) {
-                    best = Some(Best { epoch: epoch + 1, loss, model: trained.model.clone() });
-                }
-            }
-            progress.epoch(name, epoch + 1, loss);
-            if progress.wants_checkpoints() {
-                let now = if golden { self.programs.ranges(engines) } else { NamedRanges::new() };
-                let reached = Reached {
-                    epochs: epoch + 1,
-                    trained: trained.clone(),
-                    ranges: merged(&before.ranges, now),
-                    comparison: sum(before.comparison.as_ref(), sim::train::comparison(engines)),
-                    saturations: self.clipped(&before, engines),
-                    curve: curve.clone(),
-                    best: best.clone(),
-                };
-                // What differs from the rung above is not worth going on with.
-                let agrees = reached.comparison.as_ref().is_none_or(Comparison::agrees);
-                *(if golden { &mut kept.golden } else { kept.lower.get_or_insert_default() }) = reached;
-                if let Err(failure) = if agrees { progress.checkpoint(kept) } else { Ok(()) } {
-                    failed = Some(failure);
-                    return Err(EngineError::Interrupted);
-                }
-            }
-            if progress.cancelled() {
-                // What differs is told as it is after the last epoch.
-                let agrees = sim::train::comparison(engines).as_ref().is_none_or(Comparison::agrees);
-                return if agrees { Err(EngineError::Interrupted) } else { Ok(ControlFlow::Break(())) };
-            }
-            Ok(if self.is_over(best.as_ref(), epoch + 1) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        };
-        // A board plays as many epochs from its store as nobody wants to see the weights of.
-        let plays = !golden && how.ranks.is_none() && how.board.is_some_and(|board| board.store_rows() > 0);
-        let every = match (plays && !self.judges(how), progress.wants_checkpoints()) {
-            (false, _) => 1,
-            (true, true) => how.checkpoint_every.max(1),
-            (true, false) => schedule.epochs,
-        };
-        let trained = if self.is_over(before.best.as_ref(), before.epochs) {
-            Ok(start)
-        } else {
-            let mut goes_on = |done: usize| {
-                progress.played(name, done);
-                !progress.cancelled()
-            };
-            let looks = &mut EpochHooks { every, goes_on: &mut goes_on };
-            resume(engines, &samples.train, schedule, (before.epochs, start), looks, &mut after_epoch)
-        };
-        let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::spent);
-        progress.ends(name);
-        if let Some(failure) = failed {
-            return Err(failure);
-        }
-        let about = |error| Failure::of_engine(&self.project.source, error);
-        let mut trained = trained.map_err(about)?;
-        let kept_epoch = best.as_ref().map(|best| best.epoch);
-        if let Some(best) = best {
-            trained.model = best.model;
-        }
-        trained.model = self.rewound(&trained.model);
-        let model = trained.model.clone();
-        // Those of the golden engine say what binary points a prediction needs.
-        let judge = if golden || how.own_predictions { &mut engines.predict } else { &mut observer };
-        let judged = self.judge(judge.as_mut(), model, &samples.train, &samples.test);
-        let Judged { train, test, confusion, classes } = judged.map_err(about)?;
-        // The weights that are kept are judged once: their point is what the table says.
-        let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
-        if let Some(point) = curve.iter_mut().rev().find(of_kept) {
-            (point.train, point.test) = (train, test);
-        }
-        Ok(EngineResult { name, trained, train, test, confusion, classes, moves, curve, spent })
-    }
-}
-
-/// What weights are worth.
-struct Judged {
-    train: Metrics,
-    test: Option<Metrics>,
-    /// Of the test part, if there is one.
-    confusion: Option<Confusion>,
-    /// Likewise.
-    classes: Option<Vec<usize>>,
-}
-
-/// The values of both.
-fn merged(before: &NamedRanges, now: NamedRanges) -> NamedRanges {
-    let mut all = now;
-    for (name, &(low, high)) in before {
-        let range = all.entry(name.clone()).or_insert((low, high));
-        *range = (range.0.min(low), range.1.max(high));
-    }
-    all
-}
-
-/// What was compared before and since.
-fn sum(before: Option<&Comparison>, since: Option<Comparison>) -> Option<Comparison> {
-    match (before, since) {
-        (Some(before), Some(since)) => {
-            let mut all = before.clone();
-            all.add(&since);
-            Some(all)
-        }
-        (before, since) => since.or_else(|| before.cloned()),
     }
 }

@@ -11,6 +11,7 @@ use super::MachineError;
 use super::rule::{Key, Rule, Setting};
 use crate::amounts::Amounts;
 use crate::number::default_accumulator;
+use crate::registers::MOST_INSTRUCTIONS;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -164,7 +165,7 @@ machine_keys! {
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
     pad_register: bool = Rule::any(false).by_default("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.
-    program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
+    program_depth: u32 = Rule::depth(64, 4..=MOST_INSTRUCTIONS).by_default("as needed");
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
         .by_default("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");

@@ -87,6 +87,19 @@ impl<'a> File<'a> {
         inputs.filter(|name| needed.contains(name)).collect()
     }
 
+    /// Names of the classes that its last classifier gives, in the order of their scores; none where it names none.
+    pub fn classes(&self) -> Vec<String> {
+        const NAMES: [&str; 3] = ["classlabels_ints", "classlabels_int64s", "classlabels_strings"];
+        let attributes = self.model.graph.nodes.iter().rev().flat_map(|node| &node.attributes);
+        let named = attributes.filter(|attribute| NAMES.contains(&attribute.name));
+        let names = |attribute: &model::Attribute<'_>| -> Vec<String> {
+            let numbers = attribute.integers.iter().map(ToString::to_string);
+            let texts = attribute.texts.iter().map(|text| String::from_utf8_lossy(text).into_owned());
+            numbers.chain(texts).collect()
+        };
+        named.map(names).find(|names| !names.is_empty()).unwrap_or_default()
+    }
+
     /// The initialisers that a result depends on and that could be trained: real numbers with at least one dimension.
     pub fn weights(&self, result: &str) -> Vec<&'a str> {
         let needed = statics::needed_for(&self.model.graph, result);

@@ -19,44 +19,8 @@ use arch::{Code, Diagnostic, Origin};
 /// A program that assigns its state itself says what happens after one sample, not after several: that is an error.
 pub fn vectorise(program: &Program, batch: Batch) -> Result<Program, Vec<Diagnostic>> {
     let is_mean = |tensor: TensorId| program.tensors[tensor.0].role == Role::Mean;
-    // What follows from means; it is computed once, whatever the batch is.
-    let mut combined: Vec<bool> = (0..program.tensors.len()).map(|n| is_mean(TensorId(n))).collect();
-    let mut depends: Vec<bool> =
-        program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::Label | Role::InOut)).collect();
-    // A tensor with several writers may become dependent after it has been read, hence the repetition.
-    loop {
-        let mut changed = false;
-        for nest in &program.nests {
-            let sources = reads(nest);
-            if !depends[nest.out.0] && !is_mean(nest.out) && sources.iter().any(|t| depends[t.0]) {
-                depends[nest.out.0] = true;
-                changed = true;
-            }
-            if !combined[nest.out.0] && sources.iter().any(|t| combined[t.0]) {
-                combined[nest.out.0] = true;
-                changed = true;
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    let errors: Vec<Diagnostic> = program
-        .updates
-        .iter()
-        .filter(|update| depends[update.next.0] || !combined[update.next.0])
-        .map(|update| {
-            let (state, next) = (&program.tensors[update.state.0], &program.tensors[update.next.0]);
-            let message = format!(
-                "`{}` is assigned by the program, once per sample: that cannot be done for a batch",
-                state.name
-            );
-            Diagnostic::new(Code::Backend, next.span, message).with_help(format!(
-                "train with a batch of 1, or assign a gradient linked to `{}` and leave the update to the tool",
-                state.name
-            ))
-        })
-        .collect();
+    let (depends, combined) = dependence(program);
+    let errors = assigned(program, &depends, &combined);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -115,6 +79,51 @@ pub fn vectorise(program: &Program, batch: Batch) -> Result<Program, Vec<Diagnos
     }
     means_are_computed(&mut result);
     Ok(result)
+}
+
+/// Whether each tensor depends on the sample, and whether it follows from means, which bring the samples together.
+fn dependence(program: &Program) -> (Vec<bool>, Vec<bool>) {
+    let is_mean = |tensor: TensorId| program.tensors[tensor.0].role == Role::Mean;
+    // What follows from means; it is computed once, whatever the batch is.
+    let mut combined: Vec<bool> = (0..program.tensors.len()).map(|n| is_mean(TensorId(n))).collect();
+    let mut depends: Vec<bool> =
+        program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::Label | Role::InOut)).collect();
+    // A tensor with several writers may become dependent after it has been read, hence the repetition.
+    loop {
+        let mut changed = false;
+        for nest in &program.nests {
+            let sources = reads(nest);
+            if !depends[nest.out.0] && !is_mean(nest.out) && sources.iter().any(|t| depends[t.0]) {
+                depends[nest.out.0] = true;
+                changed = true;
+            }
+            if !combined[nest.out.0] && sources.iter().any(|t| combined[t.0]) {
+                combined[nest.out.0] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return (depends, combined);
+        }
+    }
+}
+
+/// States that the program assigns itself, once per sample.
+fn assigned(program: &Program, depends: &[bool], combined: &[bool]) -> Vec<Diagnostic> {
+    let updates = program.updates.iter().filter(|update| depends[update.next.0] || !combined[update.next.0]);
+    updates
+        .map(|update| {
+            let (state, next) = (&program.tensors[update.state.0], &program.tensors[update.next.0]);
+            let message = format!(
+                "`{}` is assigned by the program, once per sample: that cannot be done for a batch",
+                state.name
+            );
+            Diagnostic::new(Code::Backend, next.span, message).with_help(format!(
+                "train with a batch of 1, or assign a gradient linked to `{}` and leave the update to the tool",
+                state.name
+            ))
+        })
+        .collect()
 }
 
 /// Let a copy of an element combine that element of all samples.

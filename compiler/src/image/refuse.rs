@@ -7,6 +7,7 @@ use arch::amounts::Amounts;
 use arch::image::{Annotated, Image};
 use arch::isa::{AluInstruction, RootInstruction, ScalarInstruction};
 use arch::machine::Machine;
+use arch::registers::MOST_INSTRUCTIONS;
 use arch::{Code, Diagnostic, Origin};
 
 /// Why there is no image.
@@ -120,14 +121,11 @@ pub(crate) fn longest(image: &Image) -> usize {
     lengths(image).into_iter().map(|(_, length)| length).max().unwrap_or(0)
 }
 
-/// Entries of the largest program memory: as many as the address map of the control port has.
-const MOST_INSTRUCTIONS: usize = 2048;
-
 /// The error that a stream has more instructions than its memory has room for.
 pub(crate) fn too_long(name: &str, instructions: usize, depth: u32) -> Refusal {
     let message = format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
     let wanted = instructions.next_power_of_two();
-    let help = if wanted <= MOST_INSTRUCTIONS {
+    let help = if wanted <= MOST_INSTRUCTIONS as usize {
         format!("program_depth = {wanted} would do")
     } else {
         format!("no program memory has more than {MOST_INSTRUCTIONS}; another shape of the grid may take fewer")

@@ -9,6 +9,7 @@ use crate::means::Without;
 use crate::placed::tile;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
+use arch::registers::MOST_INSTRUCTIONS;
 use arch::timing::Unit;
 use arch::{Code, Diagnostic};
 
@@ -84,7 +85,7 @@ fn compile_within(
         model_depth: spec.model_depth.or(Some(1 << 16)),
         data_depth: spec.data_depth.or(Some(1 << 15)),
         temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
-        program_depth: spec.program_depth.or(Some(2048)),
+        program_depth: spec.program_depth.or(Some(MOST_INSTRUCTIONS)),
         divider: spec.divider.or(Some(needs_divider(program))),
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         squares: spec.squares.or(Some(needs_squares(program))),

@@ -52,13 +52,25 @@ impl From<Damage> for Refusal {
 
 /// How the integers of a tensor stand for real numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scheme {
+pub struct Scheme {
     /// Of one step.
-    pub(crate) scale: f64,
+    pub scale: f64,
     /// The integer of 0.
-    pub(crate) zero: f64,
+    pub zero: f64,
     /// Smallest and largest integer.
-    pub(crate) limits: (f64, f64),
+    pub limits: (f64, f64),
+}
+
+impl Scheme {
+    /// The nearest integer of a real number.
+    pub fn integer(self, real: f64) -> f64 {
+        ((real / self.scale).round() + self.zero).clamp(self.limits.0, self.limits.1)
+    }
+
+    /// The real number of an integer.
+    pub fn real(self, integer: f64) -> f64 {
+        (integer - self.zero) * self.scale
+    }
 }
 
 /// The number of an element type in ONNX.

@@ -27,6 +27,7 @@ mod write;
 use arch::{Code, Diagnostic};
 use flat::Bytes;
 use graph::Graph;
+pub use graph::Scheme;
 use model::Model;
 
 /// Whether bytes say that they are a `TFLite` file, by its identifier.
@@ -52,4 +53,14 @@ pub fn to_onnx(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
     let mut graph = Graph::new(&model);
     operators::translate(&mut graph).map_err(|refusal| wrong(refusal.message, &refusal.help))?;
     Ok(graph.finish())
+}
+
+/// How integers of inputs and of outputs stand for real numbers, in the order of the file; nothing for those that are real numbers, or have
+/// no single scale.
+pub fn schemes(bytes: &[u8]) -> [Vec<Option<Scheme>>; 2] {
+    let file = Bytes::new(bytes);
+    let Ok(model) = Model::decode(&file) else { return Default::default() };
+    let graph = Graph::new(&model);
+    let scheme = |&t: &usize| graph.scheme(t).ok().flatten();
+    [&model.inputs, &model.outputs].map(|tensors| tensors.iter().map(scheme).collect())
 }

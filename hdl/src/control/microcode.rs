@@ -18,7 +18,7 @@ use crate::rtl::bundle::Bundle;
 use crate::rtl::signal::{Wide, fit};
 use crate::rtl::wiring::Lines;
 use arch::isa::Layout;
-use arch::registers::{INSTRUCTION_CHUNKS, Region};
+use arch::registers::Region;
 use rust_hdl::prelude::*;
 
 /// Deepest program whose first chunks are worth look-up tables, and deepest one all of whose chunks are.
@@ -86,7 +86,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
         let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
-        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(region, INSTRUCTION_CHUNKS as usize, chunks));
+        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(region, chunks));
         let note = |n| widths.fixed.as_ref().and_then(|fixed| fixed.note(region, n)).map(str::to_owned);
         let notes = (0..contents.as_ref().map_or(0, Vec::len)).map(note).collect();
         let [ahead, pacing] = pacing;

@@ -5,7 +5,7 @@ use crate::rtl::emit::IN_PLACE;
 use crate::rtl::fixed::Fixed;
 use crate::rtl::signal::{GetBit, Wide};
 use arch::Machine;
-use arch::registers::{self, ADDRESS_BITS, Region};
+use arch::registers::{self, ADDRESS_BITS, REGION_INSTRUCTIONS, Region};
 use arch::timing::CONTROL_READ;
 use blocks::block;
 use rust_hdl::prelude::*;
@@ -38,11 +38,43 @@ impl AddressParts {
     }
 }
 
+impl AddressParts {
+    /// Whether programs go on in further regions.
+    fn is_deep(&self) -> bool {
+        self.instruction.width() > REGION_INSTRUCTIONS.ilog2()
+    }
+
+    /// Region and number in Verilog: the highest bit of an address is that of the instruction, where the others are a program's.
+    fn numbers(&self) -> String {
+        let bits = self.instruction.width();
+        if !self.is_deep() {
+            return format!(
+                "assign region = address[{REGION_LSB} +: {REGION_BITS}];
+assign instruction = address[{INSTRUCTION_CHUNK_BITS} +: {bits}];"
+            );
+        }
+        let top = ADDRESS_BITS - 1;
+        let is =
+            |(region, _): (Region, _)| format!("address[{REGION_LSB} +: {}] == {}", REGION_BITS - 1, region as u32);
+        let programs: Vec<String> = Region::ALL.into_iter().filter(|(region, _)| region.is_program()).map(is).collect();
+        format!(
+            "wire of_program = {};
+assign region = {{address[{top}] & ~of_program, address[{REGION_LSB} +: {}]}};
+assign instruction = {{address[{top}], address[{INSTRUCTION_CHUNK_BITS} +: {}]}};",
+            programs.join(" || "),
+            REGION_BITS - 1,
+            bits - 1
+        )
+    }
+}
+
 impl Logic for AddressParts {
     fn update(&mut self) {
         let address = self.address.val();
-        self.region.next = address >> REGION_LSB;
-        self.instruction.next = address >> INSTRUCTION_CHUNK_BITS;
+        let program = Region::program_of(address as u32).filter(|_| self.is_deep());
+        let number = address >> INSTRUCTION_CHUNK_BITS;
+        self.region.next = program.map_or(address >> REGION_LSB, |(region, ..)| i128::from(region as u32));
+        self.instruction.next = program.map_or(number, |(_, number, _)| i128::from(number));
         self.instruction_chunk.next = address;
         self.entry.next = address >> ENTRY_CHUNK_BITS;
         self.entry_chunk.next = address;
@@ -57,12 +89,11 @@ impl Logic for AddressParts {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "// address_parts: region, number and chunk of an address of the control port.
-assign region = address[{REGION_LSB} +: {REGION_BITS}];
-assign instruction = address[{INSTRUCTION_CHUNK_BITS} +: {}];
+{}
 assign instruction_chunk = address[0 +: {INSTRUCTION_CHUNK_BITS}];
 assign entry = address[{ENTRY_CHUNK_BITS} +: {}];
 assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
-            self.instruction.width(),
+            self.numbers(),
             self.entry.width(),
         ))
     }
@@ -392,6 +423,8 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
 mod tests {
     use super::*;
     use crate::rtl::signal::settled;
+    use arch::device::Leaves;
+    use arch::machine::MachineSpec;
 
     #[test]
     fn an_address_is_region_number_and_chunk() {
@@ -403,5 +436,27 @@ mod tests {
         block.address.next = 0x5_0000 + 9 * 4 + 2;
         settled(&mut block);
         assert_eq!((block.region.val(), block.entry.val(), block.entry_chunk.val()), (5, 9, 2));
+    }
+
+    #[test]
+    fn long_programs_go_on_in_further_regions() {
+        let deep = MachineSpec { program_depth: Some(4096), ..MachineSpec::default() };
+        let machine = Machine::try_from(deep).unwrap();
+        let mut block = AddressParts::new(&Widths::new(crate::Design::Loadable(&machine), Leaves::GENERIC));
+        block.connect_all();
+        for (address, region, number) in
+            [(Region::Root.instruction(2053), 2, 2053), (Region::Root.instruction(7), 2, 7)]
+        {
+            block.address.next = i128::from(address) + 3;
+            settled(&mut block);
+            let found = (block.region.val(), block.instruction.val(), block.instruction_chunk.val());
+            assert_eq!(found, (region, number, 3));
+        }
+        // No second set of registers, tables or rows of a store.
+        for region in [0, 5, 7] {
+            block.address.next = (region + 8) << REGION_LSB;
+            settled(&mut block);
+            assert_eq!(block.region.val(), region + 8);
+        }
     }
 }

@@ -222,7 +222,7 @@ impl TableMemory {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (index_bits, word) = (widths.table_index, widths.word);
         let chunks = ENTRY_CHUNKS as usize;
-        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks, chunks));
+        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks));
         let note = |n| Some((n, widths.fixed.as_ref()?.note(Region::Tables, n)?.to_owned()));
         let notes = (0..1 << index_bits).filter_map(note).collect();
         let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, ENTRY_CHUNK_BITS);

@@ -2,7 +2,7 @@
 
 use arch::Image;
 use arch::image::Annotated;
-use arch::registers::Region;
+use arch::registers::{REGION_BITS, Region};
 use std::collections::BTreeMap;
 
 /// Contents of programs, tables and registers.
@@ -24,13 +24,19 @@ impl Fixed {
         self.notes.get(&(region as u32, number)).map(String::as_str)
     }
 
-    /// The words of a region, `chunks` of 32 bits each, at addresses that are `reserved` apart.
-    pub(crate) fn words(&self, region: Region, reserved: usize, chunks: usize) -> Vec<Vec<u32>> {
-        let base = region.base();
-        let inside = self.writes.range(base..base + (1 << 16));
-        let number = inside.last().map_or(0, |(&last, _)| (last - base) as usize / reserved + 1);
-        let chunk = |at: usize| self.writes.get(&(base + at as u32)).copied().unwrap_or(0);
-        (0..number).map(|n| (0..chunks).map(|k| chunk(n * reserved + k)).collect()).collect()
+    /// The instructions of a program, or the entries of the tables, `chunks` of 32 bits each.
+    pub(crate) fn words(&self, region: Region, chunks: usize) -> Vec<Vec<u32>> {
+        let place = |number: u32| match region {
+            Region::Registers | Region::Tables => region.base() + number * region.chunks(),
+            _ => region.instruction(number),
+        };
+        let number = |address: u32| match Region::program_of(address) {
+            Some((of, number, _)) => (of == region).then_some(number),
+            None => (address >> REGION_BITS == region as u32).then(|| (address - region.base()) / region.chunks()),
+        };
+        let count = self.writes.keys().filter_map(|&address| number(address)).max().map_or(0, |last| last + 1);
+        let chunk = |number: u32, k: usize| self.writes.get(&(place(number) + k as u32)).copied().unwrap_or(0);
+        (0..count).map(|n| (0..chunks).map(|k| chunk(n, k)).collect()).collect()
     }
 
     /// The value of a register that the program decides.

@@ -10,7 +10,7 @@
 use crate::TOP;
 use arch::Machine;
 use arch::axi::{self, AxiPort, Behind, Cause, Geometry, Interface};
-use arch::registers::{self, Access, Region};
+use arch::registers::{self, Access, REGION_INSTRUCTIONS, Region, UPPER};
 use arch::rtl::{Direction, Rtl};
 use arch::timing;
 use std::fmt::Write;
@@ -31,16 +31,16 @@ pub fn axi(machine: &Machine) -> Rtl {
 
 /// The shell alone, for a file beside the grid's.
 pub fn axi_shell(machine: &Machine) -> String {
-    [axi_modules(), top(machine)].join("\n")
+    [axi_modules(machine), top(machine)].join("\n")
 }
 
 /// The modules around the grid.
-pub fn axi_modules() -> String {
-    [AXI_SLICE, &AXI_CONTROL.replace("//AXI", &map()), AXI_INPUT, AXI_OUTPUT].join("\n")
+pub fn axi_modules(machine: &Machine) -> String {
+    [AXI_SLICE, &AXI_CONTROL.replace("//AXI", &map(machine)), AXI_INPUT, AXI_OUTPUT].join("\n")
 }
 
 /// Constants and functions of the register map.
-fn map() -> String {
+fn map(machine: &Machine) -> String {
     let mut text = String::new();
     for register in axi::REGISTERS.iter().filter(|register| register.behind == Behind::Shell) {
         let (name, number) = (register.name.to_uppercase(), register.offset / 4);
@@ -67,7 +67,12 @@ fn map() -> String {
     text += &function("[5:0]", "alias_of", "[4:0]", 5, grid, "6'd0");
     let yes = |register: u32| (register, "1'b1".to_owned());
     let memories = Region::ALL.into_iter().filter(|(region, _)| *region != Region::Registers);
-    text += &function("", "is_memory", "[3:0]", 4, memories.map(|(region, _)| yes(region as u32)), "1'b0");
+    let deep = machine.program_depth() > REGION_INSTRUCTIONS;
+    let memories = memories.flat_map(|(region, _)| {
+        let upper = (deep && region.is_program()).then_some(region as u32 + UPPER);
+        [Some(region as u32), upper].into_iter().flatten()
+    });
+    text += &function("", "is_memory", "[3:0]", 4, memories.map(yes), "1'b0");
     let writable = axi::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
     text += &function("", "shell_writable", "[4:0]", 5, writable.map(|register| yes(register.offset / 4)), "1'b0");
     text +=

@@ -86,18 +86,22 @@ impl Array {
 
     /// A write that is not a start.
     fn take_write(&mut self, address: u32, data: u32) {
-        let low = address & 0xffff;
+        let low = address % (1 << registers::REGION_BITS);
         // Of a grid with an image only the number of steps can be written.
         if self.image != 0 && address != registers::STEPS {
             return;
         }
-        match address >> 16 {
+        if let Some((region, instruction, chunk)) = Region::program_of(address) {
+            self.sequencer.write_program(region, [instruction, chunk], data);
+            return;
+        }
+        match address >> registers::REGION_BITS {
             0 => self.sequencer.write_register(low, data),
             region if region == Region::Tables as u32 => {
                 let (entry, chunk) = (low / registers::ENTRY_CHUNKS, low % registers::ENTRY_CHUNKS);
                 self.datapath.write_table(entry, chunk, data);
             }
-            region => self.sequencer.write_program(region, low, data),
+            _ => {}
         }
     }
 

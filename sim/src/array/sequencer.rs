@@ -45,6 +45,15 @@ enum LoadState {
     Step,
 }
 
+/// What the registers of a cycle say, at which all of its decisions look.
+struct Seen {
+    credits: u32,
+    alu_idle: bool,
+    model_done: bool,
+    full: [bool; 2],
+    tile_ends: bool,
+}
+
 /// Everything that decides what happens when.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "they are the flip-flops of docs/machine.md")]
@@ -213,15 +222,14 @@ impl Sequencer {
         }
     }
 
-    pub(super) fn write_program(&mut self, region: u32, low: u32, data: u32) {
-        let is = |known: Region| region == known as u32;
+    pub(super) fn write_program(&mut self, region: Region, place: [u32; 2], data: u32) {
         match region {
-            _ if is(Region::Alu) => self.alu.write(low, data),
-            _ if is(Region::Root) => self.root.write(low, data),
-            _ if is(Region::Move) => self.moves.write(low, data),
-            _ if is(Region::Load) => self.load.write(low, data),
-            _ if is(Region::Scalar) => self.scalar.write(low, data),
-            _ => {}
+            Region::Alu => self.alu.write(place, data),
+            Region::Root => self.root.write(place, data),
+            Region::Move => self.moves.write(place, data),
+            Region::Load => self.load.write(place, data),
+            Region::Scalar => self.scalar.write(place, data),
+            Region::Registers | Region::Tables => {}
         }
     }
 
@@ -333,102 +341,9 @@ impl Sequencer {
             self.stop_streams();
         }
 
-        let mut freed = None;
-        match self.state {
-            RunState::Idle => {}
-            RunState::Prime => {
-                self.state = if self.load_model { RunState::WaitModel } else { RunState::Ready };
-            }
-            RunState::WaitModel => {
-                if model_done {
-                    self.state = RunState::Ready;
-                }
-            }
-            RunState::Ready => {
-                if self.steps_left != 0 {
-                    if full[self.bank] {
-                        self.start_step();
-                    }
-                } else if self.emit_model && self.enabled(registers::ENTRY_EMIT_MODEL) {
-                    self.alu.start(self.register(registers::ENTRY_EMIT_MODEL));
-                    self.state = RunState::EmitModel;
-                } else {
-                    self.state = RunState::Flush;
-                }
-            }
-            RunState::Step => {
-                if self.timer == 0 || tile_ends {
-                    freed = Some(self.bank);
-                    let last = self.steps_left == 1;
-                    self.bank = 1 - self.bank;
-                    if self.is_last_tile() {
-                        self.begin_batch();
-                    } else {
-                        (self.tiles_left, self.first_tile) = (self.tiles_left - 1, false);
-                    }
-                    self.steps_left -= 1;
-                    if self.enabled(registers::ENTRY_EMIT_STEP) {
-                        self.alu.start(self.register(registers::ENTRY_EMIT_STEP));
-                        self.state = RunState::EmitStep;
-                    } else if !last && full[self.bank] {
-                        self.start_step();
-                    } else {
-                        self.state = RunState::Prime;
-                    }
-                } else {
-                    self.timer -= 1;
-                }
-            }
-            RunState::EmitStep => {
-                if alu_idle {
-                    self.state = RunState::Prime;
-                }
-            }
-            RunState::EmitModel => {
-                if alu_idle {
-                    self.state = RunState::Flush;
-                }
-            }
-            RunState::Flush => {
-                if credits == self.machine.output_fifo() {
-                    self.state = RunState::Idle;
-                    self.done = true;
-                }
-            }
-        }
-
-        match self.load_state {
-            LoadState::Idle => {}
-            LoadState::Prime => self.load_state = LoadState::Decide,
-            LoadState::Decide => {
-                if self.pending_model {
-                    self.load.start(self.register(registers::ENTRY_LOAD_MODEL));
-                    self.load_state = LoadState::Model;
-                } else if self.remaining == 0 || !self.enabled(registers::ENTRY_STEP_LOAD) {
-                    self.load_state = LoadState::Idle;
-                } else if !loader_full[self.load_bank] {
-                    self.load.start(self.register(registers::ENTRY_STEP_LOAD));
-                    self.load_state = LoadState::Step;
-                }
-            }
-            LoadState::Model | LoadState::Step => {
-                // Without a current instruction, as when a host changes entries in mid-run, nothing is taken, and the loader waits.
-                if input_taken {
-                    beats.load = self.load.cycle(|_| true);
-                    if self.load.idle() {
-                        if self.load_state == LoadState::Model {
-                            self.model_done = true;
-                            self.pending_model = false;
-                        } else {
-                            self.full[self.load_bank] = true;
-                            self.load_bank = 1 - self.load_bank;
-                            self.remaining -= 1;
-                        }
-                        self.load_state = LoadState::Prime;
-                    }
-                }
-            }
-        }
+        let seen = Seen { credits, alu_idle, model_done, full, tile_ends };
+        let freed = self.run_state(&seen);
+        beats.load = self.load_state(input_taken, loader_full);
         if let Some(bank) = freed {
             self.full[bank] = false;
         }
@@ -436,5 +351,96 @@ impl Sequencer {
             self.start(flags);
         }
         beats
+    }
+
+    /// The state of the run in the next cycle; the bank whose step ends, if one does.
+    fn run_state(&mut self, seen: &Seen) -> Option<usize> {
+        match self.state {
+            RunState::Idle => {}
+            RunState::Prime => {
+                self.state = if self.load_model { RunState::WaitModel } else { RunState::Ready };
+            }
+            RunState::WaitModel if seen.model_done => self.state = RunState::Ready,
+            RunState::Ready if self.steps_left != 0 => {
+                if seen.full[self.bank] {
+                    self.start_step();
+                }
+            }
+            RunState::Ready if self.emit_model && self.enabled(registers::ENTRY_EMIT_MODEL) => {
+                self.alu.start(self.register(registers::ENTRY_EMIT_MODEL));
+                self.state = RunState::EmitModel;
+            }
+            RunState::Ready => self.state = RunState::Flush,
+            RunState::Step if self.timer == 0 || seen.tile_ends => return Some(self.end_step(seen)),
+            RunState::Step => self.timer -= 1,
+            RunState::EmitStep if seen.alu_idle => self.state = RunState::Prime,
+            RunState::EmitModel if seen.alu_idle => self.state = RunState::Flush,
+            RunState::Flush if seen.credits == self.machine.output_fifo() => {
+                self.state = RunState::Idle;
+                self.done = true;
+            }
+            RunState::WaitModel | RunState::EmitStep | RunState::EmitModel | RunState::Flush => {}
+        }
+        None
+    }
+
+    /// The end of a step, and the bank that it frees.
+    fn end_step(&mut self, seen: &Seen) -> usize {
+        let (freed, last) = (self.bank, self.steps_left == 1);
+        self.bank = 1 - self.bank;
+        if self.is_last_tile() {
+            self.begin_batch();
+        } else {
+            (self.tiles_left, self.first_tile) = (self.tiles_left - 1, false);
+        }
+        self.steps_left -= 1;
+        if self.enabled(registers::ENTRY_EMIT_STEP) {
+            self.alu.start(self.register(registers::ENTRY_EMIT_STEP));
+            self.state = RunState::EmitStep;
+        } else if !last && seen.full[self.bank] {
+            self.start_step();
+        } else {
+            self.state = RunState::Prime;
+        }
+        freed
+    }
+
+    /// What the loader issues, and its state in the next cycle.
+    fn load_state(&mut self, input_taken: bool, full: [bool; 2]) -> Option<Beat<LoadInstruction>> {
+        match self.load_state {
+            LoadState::Idle => {}
+            LoadState::Prime => self.load_state = LoadState::Decide,
+            LoadState::Decide if self.pending_model => {
+                self.load.start(self.register(registers::ENTRY_LOAD_MODEL));
+                self.load_state = LoadState::Model;
+            }
+            LoadState::Decide if self.remaining == 0 || !self.enabled(registers::ENTRY_STEP_LOAD) => {
+                self.load_state = LoadState::Idle;
+            }
+            LoadState::Decide => {
+                if !full[self.load_bank] {
+                    self.load.start(self.register(registers::ENTRY_STEP_LOAD));
+                    self.load_state = LoadState::Step;
+                }
+            }
+            // Without a current instruction, as when a host changes entries in mid-run, nothing is taken, and the loader waits.
+            LoadState::Model | LoadState::Step if input_taken => {
+                let beat = self.load.cycle(|_| true);
+                if self.load.idle() {
+                    if self.load_state == LoadState::Model {
+                        self.model_done = true;
+                        self.pending_model = false;
+                    } else {
+                        self.full[self.load_bank] = true;
+                        self.load_bank = 1 - self.load_bank;
+                        self.remaining -= 1;
+                    }
+                    self.load_state = LoadState::Prime;
+                }
+                return beat;
+            }
+            LoadState::Model | LoadState::Step => {}
+        }
+        None
     }
 }

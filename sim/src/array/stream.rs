@@ -144,8 +144,7 @@ impl<I: Timed> Stream<I> {
         }
     }
 
-    pub(super) fn write(&mut self, low: u32, data: u32) {
-        let (slot, chunk) = (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
+    pub(super) fn write(&mut self, [slot, chunk]: [u32; 2], data: u32) {
         let at = slot as usize * self.chunks_per + chunk as usize;
         if (chunk as usize) < self.chunks_per && at < self.chunks.len() {
             self.chunks[at] = data;

@@ -11,7 +11,7 @@ use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use fpga::family::Family;
-use generator::{Generator, Random, beats, write_program};
+use generator::{Generator, Random, beats, first, write_program};
 use hdl::Leaves;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -127,6 +127,11 @@ fn many_beats_at_once() {
 #[test]
 fn one_pe() {
     check(comparing(&MachineSpec { accumulator: Some(96), gradient_depth: Some(2), ..grid(1, 1, 8) }), 0..100);
+}
+
+#[test]
+fn long_programs() {
+    check(with_unit(&MachineSpec { program_depth: Some(4096), ..grid(2, 2, 16) }), 0..60);
 }
 
 #[test]
@@ -425,8 +430,9 @@ fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generato
     write_program(grid, machine, Region::Load, &[load]);
     write_program(grid, machine, Region::Alu, &[dump]);
     grid.control_write(registers::STEPS, 0);
-    grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
-    grid.control_write(registers::ENTRY_EMIT_MODEL, registers::ENTRY_ENABLE);
+    let entry = registers::ENTRY_ENABLE | first(machine);
+    grid.control_write(registers::ENTRY_LOAD_MODEL, entry);
+    grid.control_write(registers::ENTRY_EMIT_MODEL, entry);
     let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
     grid.control_write(registers::CONTROL, flags);
     let mut host = Host::new(Stalls::none());

@@ -15,6 +15,7 @@ use serde::Serialize;
 use workbench::build::layout::Layout;
 use workbench::config::ConfigFile;
 use workbench::documents::{Document, Problems};
+use workbench::functions::score::Scored;
 use workbench::model_file::ModelFile;
 use workbench::report::ReportDocument;
 use workbench::report::{explanation, trained};
@@ -60,6 +61,7 @@ const SCHEMAS: &[Entry] = &[
     ("run", "Result of `run` that trains", written::<Document<trained::Trained>>),
     ("run_function", "Result of `run` of a function", written::<Document<run::FunctionRun>>),
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
+    ("score", "Result of `score`", written::<Document<Scored>>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
     ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
     ("sweep", "`points.json` of a workflow, which `explore --workflow` writes", written::<explore::sweep::Sweep>),

@@ -45,7 +45,7 @@ pub(crate) fn run(bytes: &[u8]) {
     ] {
         for slot in 0..4 {
             for chunk in 0..layout.chunks() {
-                let address = region.base() + slot * registers::INSTRUCTION_CHUNKS + chunk;
+                let address = region.instruction(slot) + chunk;
                 array.control_write(address, words.next().unwrap_or(0));
             }
         }

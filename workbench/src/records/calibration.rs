@@ -15,9 +15,10 @@ use crate::project::Project;
 use crate::reading;
 use crate::samples::{about_table, read_table};
 use arch::{Code, Diagnostic};
-use compiler::tensor::{Program, Role};
+use compiler::tensor::{Program, Role, Tensor};
 use serde_json::Value;
 use sim::data::file::Reading;
+use sim::data::table::Table;
 use sim::ladder::Values;
 use std::path::Path;
 
@@ -31,6 +32,8 @@ pub struct Calibration {
     pub records: Vec<Values>,
     /// Rows in them.
     pub rows: usize,
+    /// Rows that a record takes at once.
+    pub at_once: usize,
 }
 
 /// An input that records give.
@@ -62,18 +65,58 @@ impl<'a> Input<'a> {
 /// The file cannot be read, or its rows are not what the inputs of the program take.
 pub fn read(project: &Project, program: &Program) -> Result<Option<Calibration>, Failure> {
     let Some(path) = &project.calibrate else { return Ok(None) };
-    let inputs: Vec<Input<'_>> = program
-        .tensors
-        .iter()
-        .filter(|tensor| matches!(tensor.role, Role::Input | Role::Label | Role::InOut))
-        .map(|tensor| Input::of(&tensor.name, &tensor.shape))
-        .collect();
+    let inputs = inputs(program);
     let rows = match path.extension().and_then(|extension| extension.to_str()) {
         Some("json" | "jsonl" | "ndjson") => of_json(path, &inputs)?,
         Some("npz") => of_arrays(path, &inputs)?.map_or_else(|| of_table(path, &inputs), Ok)?,
         _ => of_table(path, &inputs)?,
     };
     records(&rows, &inputs).map(Some).map_err(|message| wrong(path, &message))
+}
+
+/// What records give.
+fn inputs(program: &Program) -> Vec<Input<'_>> {
+    let given = |tensor: &&Tensor| matches!(tensor.role, Role::Input | Role::Label | Role::InOut);
+    program.tensors.iter().filter(given).map(|tensor| Input::of(&tensor.name, &tensor.shape)).collect()
+}
+
+/// The rows of a table, of these columns, for the inputs of a program.
+pub(crate) struct Rows<'a> {
+    inputs: Vec<Input<'a>>,
+    rows: Vec<Row>,
+}
+
+impl Rows<'_> {
+    /// Read them.
+    ///
+    /// # Errors
+    /// They are not what the inputs take.
+    pub(crate) fn new<'a>(
+        path: &Path,
+        table: &Table,
+        program: &'a Program,
+        columns: Vec<usize>,
+    ) -> Result<Rows<'a>, Failure> {
+        let inputs = inputs(program);
+        let rows = rows_of_table(path, table, Some(columns), &inputs)?;
+        Ok(Rows { inputs, rows })
+    }
+
+    /// Other values for those of an input, by its number.
+    pub(crate) fn map(&mut self, input: usize, change: impl Fn(f64) -> f64) {
+        for value in self.rows.iter_mut().filter_map(|row| row.get_mut(input)).flatten() {
+            *value = change(*value);
+        }
+    }
+
+    /// Some of them as records.
+    ///
+    /// # Errors
+    /// They are not what the inputs take.
+    pub(crate) fn records(&self, path: &Path, part: &[usize]) -> Result<Calibration, Failure> {
+        let rows: Vec<Row> = part.iter().map(|&row| self.rows[row].clone()).collect();
+        records(&rows, &self.inputs).map_err(|message| wrong(path, &message))
+    }
 }
 
 /// Values of the inputs, in their order.
@@ -106,7 +149,7 @@ fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
     if let Some(number) = rows.iter().position(|row| !same(row)) {
         return Err(format!("record {} has another size than the first one", number + 1));
     }
-    Ok(Calibration { records: rows.chunks(at_once).map(record).collect(), rows: rows.len() })
+    Ok(Calibration { records: rows.chunks(at_once).map(record).collect(), rows: rows.len(), at_once })
 }
 
 fn of_json(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
@@ -177,11 +220,21 @@ fn of_arrays(path: &Path, inputs: &[Input<'_>]) -> Result<Option<Vec<Row>>, Fail
 }
 
 fn of_table(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
-    let table = read_table(path, &Reading::default())?;
+    rows_of_table(path, &read_table(path, &Reading::default())?, None, inputs)
+}
+
+fn rows_of_table(
+    path: &Path,
+    table: &Table,
+    chosen: Option<Vec<usize>>,
+    inputs: &[Input<'_>],
+) -> Result<Vec<Row>, Failure> {
     let numeric = |column: &usize| (0..table.rows.len()).any(|row| table.number(row, *column).is_ok());
-    let by_name: Option<Vec<usize>> =
-        inputs.iter().map(|input| table.columns.iter().position(|column| column == input.name)).collect();
-    let mut columns: Vec<usize> = (0..table.columns.len()).filter(numeric).collect();
+    let by_name: Option<Vec<usize>> = inputs
+        .iter()
+        .map(|input| table.columns.iter().position(|column| column == input.name && input.takes(1).is_some()))
+        .collect();
+    let mut columns = chosen.unwrap_or_else(|| (0..table.columns.len()).filter(numeric).collect());
     let mut widths: Vec<usize> = inputs.iter().map(|input| input.elements).collect();
     if let Some(named) = by_name {
         columns = named;
@@ -203,7 +256,7 @@ fn of_table(path: &Path, inputs: &[Input<'_>]) -> Result<Vec<Row>, Failure> {
             inputs.iter().map(|input| format!("`{}`: {}", input.name, input.elements)).collect::<Vec<_>>().join(", ");
         return Err(wrong(path, &format!("a row has {} numbers, the inputs take {wanted}", columns.len())));
     }
-    let rows = table.numbers(&columns).map_err(|diagnostics| about_table(path, &table, diagnostics))?;
+    let rows = table.numbers(&columns).map_err(|diagnostics| about_table(path, table, diagnostics))?;
     let parts = |row: &Vec<f64>| {
         let mut rest = row.as_slice();
         let mut part = |&width: &usize| {

@@ -27,20 +27,8 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
     let adjacent = previous.and_then(place).is_some_and(|before| before.end == span.start);
     let line = |offset: usize| line_column(text, offset).0;
 
-    let could_end = expected.has(";");
-    let starts_item = found.is_none_or(|found| {
-        matches!(
-            found,
-            Token::Name(_)
-                | Token::Input
-                | Token::Output
-                | Token::Model
-                | Token::Gradient
-                | Token::Iterator
-                | Token::Minimize
-        )
-    });
-    if let (true, true, Some(before)) = (could_end, starts_item, previous.and_then(place)) {
+    let before = previous.and_then(place);
+    if let Some(before) = before.filter(|_| expected.has(";") && starts_item(found)) {
         let (end, here) = (line(before.end.saturating_sub(1)), line(span.start));
         if end != here || found.is_none() {
             diagnostic.message = format!("missing `;` after line {end}");
@@ -54,7 +42,51 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         }
     }
 
-    let help = match (token(previous), found) {
+    let written = written(text, found, span);
+    let around = Around { previous: token(previous), found, next: token(Some(at + 1)), adjacent, written: &written };
+    let help = help(&around, &expected);
+    if found.is_some() && text[span.start..].starts_with('$') {
+        // A value of the preprocessor: what is wrong is its kind.
+        diagnostic.code = Code::Type;
+    }
+    diagnostic.help = help;
+    let label = if found.is_some() { "unexpected" } else { "the file ends here" };
+    Mistake { diagnostic: diagnostic.with_label(label), resume: false }
+}
+
+/// The tokens around an error.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    previous: Option<Token<'a>>,
+    found: Option<Token<'a>>,
+    next: Option<Token<'a>>,
+    /// Nothing stands between the first two.
+    adjacent: bool,
+    /// The second one, for people.
+    written: &'a str,
+}
+
+/// Whether a statement or declaration may begin like this, or the file end.
+fn starts_item(found: Option<Token<'_>>) -> bool {
+    found.is_none_or(|found| {
+        matches!(
+            found,
+            Token::Name(_)
+                | Token::Input
+                | Token::Output
+                | Token::Model
+                | Token::Gradient
+                | Token::Iterator
+                | Token::Minimize
+        )
+    })
+}
+
+/// Which mistake it probably is, and the way out.
+fn help(at: &Around<'_>, expected: &Expected) -> Option<String> {
+    let could_end = expected.has(";");
+    let Around { previous, found, next, adjacent, written } = *at;
+    match (previous, found) {
         (_, Some(Token::Symbol('-'))) if expected.has("an expression") => {
             Some("there is no unary minus: write `0 - x`".to_string())
         }
@@ -68,7 +100,7 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         (_, Some(Token::Symbol('!'))) => {
             Some("the comparisons are `<` and `>`; `a != b` is `(a < b) + (a > b)`".to_string())
         }
-        (_, Some(Token::Symbol('/'))) if matches!(token(Some(at + 1)), Some(Token::Symbol('*'))) => {
+        (_, Some(Token::Symbol('/'))) if matches!(next, Some(Token::Symbol('*'))) => {
             Some("a comment starts with `//` and ends with the line".to_string())
         }
         (_, Some(Token::Symbol('/'))) => {
@@ -81,11 +113,11 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
             Some(format!("unknown function `{name}`; the functions are {} and {last}", names.join(", ")))
         }
         (Some(Token::Symbol('=')), Some(Token::Symbol('>'))) if adjacent => None,
-        (_, Some(Token::Symbol('='))) if matches!(token(Some(at + 1)), Some(Token::Symbol('>'))) => {
+        (_, Some(Token::Symbol('='))) if matches!(next, Some(Token::Symbol('>'))) => {
             Some("a gradient is linked to its model by `->`".to_string())
         }
         (_, Some(_)) if expected.has("a name") && is_keyword(found) => {
-            Some(format!("{} is a word of the language and cannot be a name", written(text, found, span)))
+            Some(format!("{written} is a word of the language and cannot be a name"))
         }
         (Some(Token::Arrow), _) => Some("after `->` stands the model that the gradient belongs to".to_string()),
         (Some(Token::Name(_)), Some(Token::Symbol(';' | ',')))
@@ -110,14 +142,7 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
             Some("names in a declaration are separated by `,`".to_string())
         }
         _ => None,
-    };
-    if found.is_some() && text[span.start..].starts_with('$') {
-        // A value of the preprocessor: what is wrong is its kind.
-        diagnostic.code = Code::Type;
     }
-    diagnostic.help = help;
-    let label = if found.is_some() { "unexpected" } else { "the file ends here" };
-    Mistake { diagnostic: diagnostic.with_label(label), resume: false }
 }
 
 /// How an expected token is named; tokens with a label of their own do not get here.

@@ -429,7 +429,7 @@ impl Generator<'_> {
         let emit_model = alu.len() as u32;
         alu.extend(Pad::ALL.map(|pad| self.dump(pad)));
         alu.last_mut().expect("just filled").end = true;
-        let enabled = |entry: u32| registers::ENTRY_ENABLE | entry;
+        let enabled = |entry: u32| registers::ENTRY_ENABLE | (entry + first(self.machine));
         let mut entries = vec![
             (registers::ENTRY_STEP_ALU, enabled(0)),
             (registers::ENTRY_STEP_ROOT, enabled(0)),
@@ -484,8 +484,9 @@ impl Generator<'_> {
         write_program(grid, machine, Region::Load, &load);
         grid.control_write(registers::STEPS, 2);
         grid.control_write(registers::STEP_LENGTH, 1);
-        grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
-        grid.control_write(registers::ENTRY_STEP_LOAD, registers::ENTRY_ENABLE | 1);
+        let entry = registers::ENTRY_ENABLE | first(machine);
+        grid.control_write(registers::ENTRY_LOAD_MODEL, entry);
+        grid.control_write(registers::ENTRY_STEP_LOAD, entry + 1);
         grid.control_write(registers::CONTROL, registers::START | registers::START_LOAD_MODEL);
         let mut host = Host::new(Stalls::none());
         for _ in 0..beats(&load[0].counts) + 2 * beats(&load[1].counts) {
@@ -524,8 +525,13 @@ pub(crate) fn write_program<I: Instruction>(grid: &mut impl Grid, machine: &Mach
     for (number, instruction) in program.iter().enumerate() {
         let chunks = instruction.encode(machine).expect("the instruction fits");
         for (chunk, bits) in chunks.into_iter().enumerate() {
-            let address = region.base() + number as u32 * registers::INSTRUCTION_CHUNKS + chunk as u32;
+            let address = region.instruction(first(machine) + number as u32) + chunk as u32;
             grid.control_write(address, bits);
         }
     }
+}
+
+/// Where programs begin: long ones pass from one region of the control port to the other.
+pub(crate) fn first(machine: &Machine) -> u32 {
+    if machine.program_depth() > registers::REGION_INSTRUCTIONS { registers::REGION_INSTRUCTIONS - 2 } else { 0 }
 }
