@@ -123,10 +123,10 @@ impl Arithmetic {
 
     /// The whole number to which a rounding brings the value.
     fn whole(&mut self, a: Value, rounding: fn(f64) -> f64) -> Value {
-        let near = libm::rint(a.real);
-        let exact = near.abs() < 1e15 && Residue::of_integer(near as i128) == a.residue;
-        let real = if exact { near } else { rounding(a.real) };
+        // Whole numbers and halves that are exactly that are not near a threshold by accident.
         let halves = libm::rint(2.0 * a.real);
+        let exact = halves.abs() < 1e15 && Residue::of_dyadic(0.5 * halves) == a.residue;
+        let real = rounding(if exact { 0.5 * halves } else { a.real });
         let clear = (2.0 * a.real - halves).abs() > CLOSE * halves.abs().max(1.0) && real.abs() < 1e15;
         self.unclear |= !exact && !clear;
         Value { residue: Residue::of_dyadic(if real.is_finite() { real } else { 0.0 }), real }
