@@ -534,19 +534,13 @@ pub(super) fn divided(a: i64, b: i64) -> (i64, i64) {
     (quotient, a - quotient * b)
 }
 
-/// The root of the sum of squares, pair by pair.
+/// The root of the sum of squares.
 fn norm(nodes: &[NodeId], kind: Type, frame: &mut Frame) -> Value {
-    let pair = |a: NodeId, b: NodeId, frame: &mut Frame| frame.body.push(Node::Call(Function::Hypot, vec![a, b]));
-    let first = pair(nodes[0], nodes[1], frame);
-    let node = match nodes[2..] {
-        [] => first,
-        [c] => pair(first, c, frame),
-        [c, d, ..] => {
-            let second = pair(c, d, frame);
-            pair(first, second, frame)
-        }
-    };
-    Value { node, kind }
+    let squares: Vec<NodeId> =
+        nodes.iter().map(|&node| frame.body.push(Node::Binary(Binary::Mul, node, node))).collect();
+    let add = |sum, &square: &NodeId| frame.body.push(Node::Binary(Binary::Add, sum, square));
+    let sum = squares[1..].iter().fold(squares[0], add);
+    frame.push(Node::Call(Function::Sqrt, vec![sum]), kind)
 }
 
 /// Nodes that compute an affine form.
