@@ -16,6 +16,7 @@ mod facts;
 pub mod formula;
 mod page;
 mod rows;
+mod special;
 
 pub use facts::{Domain, Hardware, Shape};
 pub use formula::Formula;

@@ -54,6 +54,8 @@ pub enum Domain {
     Within(f64),
     /// Between this and its negative, both excluded.
     Inside(f64),
+    /// Above the first, below the second.
+    Between(f64, f64),
 }
 
 impl Domain {
@@ -65,6 +67,7 @@ impl Domain {
             Domain::From(low) => x >= low,
             Domain::Within(end) => x.abs() <= end,
             Domain::Inside(end) => x.abs() < end,
+            Domain::Between(low, high) => low < x && x < high,
         }
     }
 }
@@ -77,6 +80,7 @@ impl std::fmt::Display for Domain {
             Domain::From(low) => write!(f, "from {low}"),
             Domain::Within(end) => write!(f, "-{end} to {end}"),
             Domain::Inside(end) => write!(f, "between -{end} and {end}"),
+            Domain::Between(low, high) => write!(f, "between {low} and {high}"),
         }
     }
 }
@@ -184,6 +188,12 @@ impl Function {
     /// Whether a table holds it.
     pub fn has_table(self) -> bool {
         matches!(self.hardware(), Hardware::Table(_))
+    }
+
+    /// Whether its value is a whole number wherever it has one.
+    pub fn is_whole(self) -> bool {
+        use Function::{BitAnd, BitOr, BitXor, Floor, Logb, Rint, ShiftLeft, ShiftRight};
+        matches!(self, Floor | Rint | Logb | BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight)
     }
 
     /// Whether it is 0 where all its arguments are.

@@ -11,7 +11,7 @@ language does not have the function; of ONNX, that no operator without settings 
 *table* with linear interpolation, the *rounding* of an accumulator, or written out by the formula that stands there;
 *golden only* means that programs with it evaluate in 64-bit arithmetic, and the back end refuses them with E-BACKEND.
 
-| function | TABLA | Tensor Comprehensions | Tile | ONNX | arguments | derivative | on the grid |
+|function|TABLA|Tensor Comprehensions|Tile|ONNX|arguments|derivative|on the grid|
 |---|---|---|---|---|---|---|---|
 ";
 
@@ -21,26 +21,31 @@ pub fn page() -> String {
     Function::ALL.iter().fold(HEAD.to_owned(), |mut page, &function| {
         let grid = match function.hardware() {
             Hardware::Table(_) => "table".to_owned(),
-            Hardware::WrittenOut(formula) => format!("`{formula}`"),
+            Hardware::WrittenOut(formula) => code(&[compact(formula)]),
             Hardware::Rounding => "rounding".to_owned(),
             Hardware::None => "golden only".to_owned(),
         };
         let domains = function.domain();
         let _ = writeln!(
             page,
-            "| `{function}({})` | {} | {} | {} | {} | {domains} | {} | {grid} |",
+            "|`{function}({})`|{}|{}|{}|{}|{domains}|{}|{grid}|",
             function.arguments().join(", "),
             spelled(function.in_tabla()),
             spelled(function.in_comprehensions()),
             spelled(function.in_tile()),
             spelled(function.in_onnx()),
-            code(function.derivatives()),
+            code(&function.derivatives().iter().map(|formula| compact(formula)).collect::<Vec<_>>()),
         );
         page
     })
 }
 
-fn code(words: &[&str]) -> String {
+/// A formula without blanks, which makes narrow columns.
+fn compact(formula: &str) -> String {
+    formula.replace(' ', "")
+}
+
+fn code(words: &[impl std::fmt::Display]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -11,6 +11,7 @@
 //! the tests run over the rows. docs/languages/functions.md is written of them.
 
 use super::facts::{Domain, Hardware, Row, Shape};
+use super::special;
 use crate::isa::Below;
 use std::f64::consts::LN_2;
 
@@ -224,7 +225,7 @@ functions! {
     "rint" Rint(x) = libm::rint(x), {
         derivative: &[NO_SLOPE],
         hardware: Hardware::Rounding,
-        comprehensions: &["rint"],
+        comprehensions: &["rint", "nearbyint"],
     }
     /// Towards zero.
     "trunc" Trunc(x) = libm::trunc(x), {
@@ -269,6 +270,7 @@ functions! {
         derivative: &["rsqrt(x * x + 1)"],
         hardware: Hardware::WrittenOut("((0 < x) - (x < 0)) * log(abs(x) + sqrt(x * x + 1))"),
         comprehensions: &["asinh"],
+        tile: &["asinh"],
         onnx: &["Asinh"],
     }
     "acosh" Acosh(x) = libm::acosh(x), {
@@ -276,6 +278,7 @@ functions! {
         domain: Domain::From(1.0),
         hardware: Hardware::WrittenOut("log(x + sqrt(x * x - 1))"),
         comprehensions: &["acosh"],
+        tile: &["acosh"],
         onnx: &["Acosh"],
     }
     "atanh" Atanh(x) = libm::atanh(x), {
@@ -283,6 +286,7 @@ functions! {
         domain: Domain::Inside(1.0),
         hardware: Hardware::WrittenOut("0.5 * log((1 + x) / (1 - x))"),
         comprehensions: &["atanh"],
+        tile: &["atanh"],
         onnx: &["Atanh"],
     }
     "cbrt" Cbrt(x) = libm::cbrt(x), {
@@ -400,5 +404,158 @@ functions! {
         comprehensions: &["mish"],
         tile: &["mish"],
         onnx: &["Mish"],
+    }
+    /// Bessel function of the first kind, order 0.
+    "j0" J0(x) = libm::j0(x), {
+        derivative: &["-j1(x)"],
+        hardware: Hardware::Table(EVERYWHERE),
+        comprehensions: &["j0"],
+    }
+    /// Bessel function of the first kind, order 1.
+    "j1" J1(x) = libm::j1(x), {
+        derivative: &["select((0 < x) + (x < 0), j0(x) - y / (x + (1 - (0 < x) - (x < 0))), 0.5)"],
+        hardware: Hardware::Table(EVERYWHERE),
+        comprehensions: &["j1"],
+    }
+    /// Bessel function of the second kind, order 0.
+    "y0" Y0(x) = if x <= 0.0 { f64::NAN } else { libm::y0(x) }, {
+        derivative: &["-y1(x)"],
+        domain: Domain::Above(0.0),
+        comprehensions: &["y0"],
+    }
+    /// Bessel function of the second kind, order 1.
+    "y1" Y1(x) = if x <= 0.0 { f64::NAN } else { libm::y1(x) }, {
+        derivative: &["y0(x) - y / x"],
+        domain: Domain::Above(0.0),
+        comprehensions: &["y1"],
+    }
+    /// Modified Bessel function of the first kind, order 0.
+    "cyl_bessel_i0" BesselI0(x) = special::bessel_i0(x), {
+        derivative: &["cyl_bessel_i1(x)"],
+        hardware: Hardware::Table(UNTIL_IT_SATURATES),
+        comprehensions: &["cyl_bessel_i0"],
+    }
+    /// Modified Bessel function of the first kind, order 1.
+    "cyl_bessel_i1" BesselI1(x) = special::bessel_i1(x), {
+        derivative: &["select((0 < x) + (x < 0), cyl_bessel_i0(x) - y / (x + (1 - (0 < x) - (x < 0))), 0.5)"],
+        hardware: Hardware::Table(UNTIL_IT_SATURATES),
+        comprehensions: &["cyl_bessel_i1"],
+    }
+    /// Gamma function.
+    "tgamma" Tgamma(x) = libm::tgamma(x), {
+        derivative: &["y * digamma(x)"],
+        domain: Domain::Above(0.0),
+        comprehensions: &["tgamma"],
+    }
+    /// Logarithm of the size of the gamma function.
+    "lgamma" Lgamma(x) = libm::lgamma(x), {
+        derivative: &["digamma(x)"],
+        domain: Domain::Above(0.0),
+        comprehensions: &["lgamma"],
+    }
+    /// Derivative of `lgamma`.
+    "digamma" Digamma(x) = special::digamma(x), {
+        derivative: &["trigamma(x)"],
+        domain: Domain::Above(0.0),
+    }
+    /// Derivative of `digamma`.
+    "trigamma" Trigamma(x) = special::trigamma(x), {
+        derivative: &["-2 * hurwitz_zeta(x, 3)"],
+        domain: Domain::Above(0.0),
+    }
+    /// The sum of `1 / (x + k)^s` over all whole `k` from 0, continued to `s` below 1.
+    "hurwitz_zeta" HurwitzZeta(x, s) = special::hurwitz_zeta(x, s), {
+        derivative: &["-(s * hurwitz_zeta(x, s + 1))", NO_SLOPE],
+        domain: Domain::Above(0.0),
+    }
+    /// The number whose error function is `x`.
+    "erfinv" Erfinv(x) = special::erfinv(x), {
+        derivative: &["0.886226925452758 * exp(y * y)"],
+        domain: Domain::Inside(1.0),
+        comprehensions: &["erfinv"],
+    }
+    /// The number whose complementary error function is `x`.
+    "erfcinv" Erfcinv(x) = special::erfcinv(x), {
+        derivative: &["-0.886226925452758 * exp(y * y)"],
+        domain: Domain::Between(0.0, 2.0),
+        comprehensions: &["erfcinv"],
+    }
+    /// `exp(x * x) * erfc(x)`
+    "erfcx" Erfcx(x) = special::erfcx(x), {
+        derivative: &["2 * x * y - 1.1283791670955126"],
+        comprehensions: &["erfcx"],
+    }
+    /// The probability that a normal variable is below `x`.
+    "normcdf" Normcdf(x) = special::normcdf(x), {
+        derivative: &["gaussian(x)"],
+        hardware: Hardware::WrittenOut("0.5 + 0.5 * erf(0.7071067811865476 * x)"),
+        comprehensions: &["normcdf"],
+    }
+    /// Below which number a normal variable is with the probability `x`.
+    "normcdfinv" Normcdfinv(x) = special::normcdfinv(x), {
+        derivative: &["2.5066282746310002 * exp(0.5 * (y * y))"],
+        domain: Domain::Between(0.0, 1.0),
+        comprehensions: &["normcdfinv"],
+    }
+    /// `sin(pi * x)`
+    "sinpi" Sinpi(x) = special::sinpi(x), {
+        derivative: &["3.141592653589793 * cospi(x)"],
+        hardware: Hardware::WrittenOut("sin(3.141592653589793 * (x - 2 * floor(0.5 * x + 0.5)))"),
+        comprehensions: &["sinpi"],
+    }
+    /// `cos(pi * x)`
+    "cospi" Cospi(x) = special::cospi(x), {
+        derivative: &["-3.141592653589793 * sinpi(x)"],
+        hardware: Hardware::WrittenOut("cos(3.141592653589793 * (x - 2 * floor(0.5 * x + 0.5)))"),
+        comprehensions: &["cospi"],
+    }
+    /// `1 / cbrt(x)`
+    "rcbrt" Rcbrt(x) = 1.0 / libm::cbrt(x), {
+        derivative: &["-y / (3 * x)"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::WrittenOut("1 / cbrt(x)"),
+        comprehensions: &["rcbrt"],
+    }
+    /// The exponent of 2 in `x`.
+    "logb" Logb(x) = special::logb(x), {
+        derivative: &[NO_SLOPE],
+        domain: Domain::Above(0.0),
+        comprehensions: &["logb"],
+    }
+    /// The 64-bit number after `a` towards `b`.
+    "nextafter" Nextafter(a, b) = libm::nextafter(a, b), {
+        derivative: &["1", NO_SLOPE],
+        comprehensions: &["nextafter"],
+    }
+    /// Bits that both whole numbers have, in two's complement.
+    "bit_and" BitAnd(a, b) = special::bits(a, b, |a, b| a & b), {
+        derivative: &[NO_SLOPE, NO_SLOPE],
+        tile: &["bit_and"],
+    }
+    /// Bits that one of two whole numbers has.
+    "bit_or" BitOr(a, b) = special::bits(a, b, |a, b| a | b), {
+        derivative: &[NO_SLOPE, NO_SLOPE],
+        tile: &["bit_or"],
+    }
+    /// Bits in which two whole numbers differ.
+    "bit_xor" BitXor(a, b) = special::bits(a, b, |a, b| a ^ b), {
+        derivative: &[NO_SLOPE, NO_SLOPE],
+        tile: &["bit_xor"],
+    }
+    /// All bits of a whole number turned: `-1 - x`.
+    "bit_not" BitNot(x) = -1.0 - x, {
+        derivative: &["-1"],
+        hardware: Hardware::WrittenOut("-1 - x"),
+        tile: &["bit_not"],
+    }
+    /// `a * 2^b`
+    "shift_left" ShiftLeft(a, b) = special::shifted(a, b), {
+        derivative: &[NO_SLOPE, NO_SLOPE],
+        tile: &["shift_left"],
+    }
+    /// `a // 2^b`
+    "shift_right" ShiftRight(a, b) = special::shifted(a, -b), {
+        derivative: &[NO_SLOPE, NO_SLOPE],
+        tile: &["shift_right"],
     }
 }

@@ -6,7 +6,7 @@
 //! | `/` | inverse; nothing by 0 | in `f64` |
 //! | function | symbol of the function and the residues of its arguments | its value |
 //! | comparison, choice, extreme | equal residues are equal; else as the real numbers are ordered | likewise |
-//! | floor, conversion to integer | the integer that the real number gives | likewise |
+//! | floor, conversion to integer, bits | the integer that the real number gives | likewise |
 //!
 //! The unknowns of the two parts are drawn independently. Both parts are ring homomorphisms, so a rewrite that is an identity keeps both;
 //! one that is none changes the residue, but for the stated probability.
@@ -107,6 +107,12 @@ impl Arithmetic {
         a.real < b.real
     }
 
+    /// Whether they are equal. Different ones that are close are told apart by roundings only, as by [`Arithmetic::less`].
+    fn same(&mut self, a: Value, b: Value) -> bool {
+        self.less(a, b);
+        a.residue == b.residue
+    }
+
     fn smaller(&mut self, a: Value, b: Value) -> Value {
         if self.less(b, a) { b } else { a }
     }
@@ -117,10 +123,10 @@ impl Arithmetic {
 
     /// The whole number to which a rounding brings the value.
     fn whole(&mut self, a: Value, rounding: fn(f64) -> f64) -> Value {
-        let near = libm::rint(a.real);
-        let exact = near.abs() < 1e15 && Residue::of_integer(near as i128) == a.residue;
-        let real = if exact { near } else { rounding(a.real) };
+        // Whole numbers and halves that are exactly that are not near a threshold by accident.
         let halves = libm::rint(2.0 * a.real);
+        let exact = halves.abs() < 1e15 && Residue::of_dyadic(0.5 * halves) == a.residue;
+        let real = rounding(if exact { 0.5 * halves } else { a.real });
         let clear = (2.0 * a.real - halves).abs() > CLOSE * halves.abs().max(1.0) && real.abs() < 1e15;
         self.unclear |= !exact && !clear;
         Value { residue: Residue::of_dyadic(if real.is_finite() { real } else { 0.0 }), real }
@@ -168,8 +174,8 @@ impl Arithmetic {
             Binary::Gt => Value::bit(self.less(b, a)),
             Binary::Ge => Value::bit(!self.less(a, b)),
             Binary::Le => Value::bit(!self.less(b, a)),
-            Binary::Eq => Value::bit(a.residue == b.residue),
-            Binary::Ne => Value::bit(a.residue != b.residue),
+            Binary::Eq => Value::bit(self.same(a, b)),
+            Binary::Ne => Value::bit(!self.same(a, b)),
             Binary::And => Value::bit(!a.is_zero() && !b.is_zero()),
             Binary::Or => Value::bit(!a.is_zero() || !b.is_zero()),
         })
@@ -262,7 +268,8 @@ impl Arithmetic {
     }
 }
 
-/// An uninterpreted function of the residues; the real number is its value. What is 0 at 0 is 0 there: logic asks for it.
+/// An uninterpreted function of the residues; the real number is its value. What is 0 at 0 is 0 there: logic asks for it. Of a function of
+/// whole numbers, such as `bit_and`, the residue is that of the number.
 fn symbol(function: Function, arguments: &[Value]) -> Value {
     if function.keeps_zero() && arguments.iter().all(|argument| argument.is_zero()) {
         return Value::ZERO;
@@ -271,6 +278,10 @@ fn symbol(function: Function, arguments: &[Value]) -> Value {
     for (real, argument) in reals.iter_mut().zip(arguments) {
         *real = argument.real;
     }
+    let real = function.value(reals);
+    if function.is_whole() && real.is_finite() {
+        return Value::weight(real);
+    }
     let residue = Residue::symbol(function as u64 + 1, arguments.iter().map(|argument| argument.residue));
-    Value { residue, real: function.value(reals) }
+    Value { residue, real }
 }

@@ -17,13 +17,16 @@
 //! | the end of a contraction | `.build()` |
 //! | `D = A + B / 2` | `let d = (&a + &b / 2.0).named("D");` |
 //! | `//`: rounds down on sizes, exact where an index variable is divided | `/` |
+//! | `reshape(A, [M * N])`, `cast(A, int8)` | `reshape(&a, m_size * n_size)`, `cast(&a, "int8")` |
+//! | `gather(T, I)`, `scatter(D, I, N)` | `gather(&t, &i, 0)`, `scatter(&d, &i, n_size)` |
+//! | `%`, `&`, `^`, `<<`, `>>`, `~` | `%`, `&`, `^`, `<<`, `>>`, `!` |
 //! | `return D, E` | `graph.build([&d, &e])` |
 //!
 //! Errors are those of the text form, with the line of the call in the place of the line of the program ([`Fault`]).
 
 pub use compiler::language::tile::edsl::{
     Access, Affine, Combination, Contraction, Dims, Elementwise, Fault, Graph, Indices, Size, Target, Tensor,
-    TensorDim, TensorIndex, TensorOutput, cond, function, index, select,
+    TensorDim, TensorIndex, TensorOutput, cast, cond, function, gather, index, reshape, scatter, select,
 };
 pub use compiler::tensor::Program;
 

@@ -164,7 +164,15 @@ pub(super) fn call(function: Function, arguments: &[f64]) -> f64 {
         Function::Remainder => libm::remainder(a, b()),
         Function::Hypot => libm::hypot(a, b()),
         Function::Fma => a.mul_add(b(), arguments[2]),
-        // As the table of functions writes them out.
-        other => other.written_out().expect("others are written out").evaluate(arguments, f64::NAN),
+        Function::BitAnd => (a as i64 & b() as i64) as f64,
+        Function::BitOr => (a as i64 | b() as i64) as f64,
+        Function::BitXor => (a as i64 ^ b() as i64) as f64,
+        Function::ShiftLeft => a * b().exp2(),
+        Function::ShiftRight => (a / b().exp2()).floor(),
+        // As the table of functions writes them out; what it does not, it holds to values by mpmath.
+        other => match other.written_out() {
+            Some(formula) => formula.evaluate(arguments, f64::NAN),
+            None => other.value([0, 1, 2].map(|place| arguments.get(place).copied().unwrap_or(0.0))),
+        },
     }
 }

@@ -1,5 +1,6 @@
 //! A function of constants: every function of tensor IR, down to `array`.
 
+use arch::function::Hardware;
 use arch::machine::MachineSpec;
 use arch::{Origin, Span};
 use compiler::canonical::{Batch, Keep, Options};
@@ -59,7 +60,9 @@ fn a_function_of_constants_has_a_value_on_every_rung() {
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let constants = [-1000.0, -1.0, 0.0, 0.5, 4.0, 1000.0];
     let mut climbed = 0;
-    for &function in Function::ALL {
+    let on_the_grid = |function: &&Function| !matches!(function.hardware(), Hardware::None);
+    let functions: Vec<&Function> = Function::ALL.iter().filter(on_the_grid).collect();
+    for &&function in &functions {
         for first in constants {
             for second in if function.arity() == 1 { &constants[..1] } else { &constants[..] } {
                 let arguments = &[first, *second, 0.25][..function.arity()];
@@ -82,5 +85,5 @@ fn a_function_of_constants_has_a_value_on_every_rung() {
             }
         }
     }
-    assert!(climbed >= 6 * Function::ALL.len(), "{climbed} climbs");
+    assert!(climbed >= 6 * functions.len(), "{climbed} climbs");
 }

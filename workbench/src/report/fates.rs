@@ -200,10 +200,15 @@ mod tests {
 
     #[test]
     fn every_statement_of_a_function_has_its_line() {
+        let refused = include_str!("../../../sim/tests/programs/refused.txt");
         for (folder, least) in [("tc", 70), ("tile", 60), ("rink", 20)] {
             let (mut found, mut lost) = (0, Vec::new());
             for case in cases::of(folder).into_iter().filter(|case| case["kind"] == "positive") {
-                let path = cases::folder().join(case["file"].as_str().unwrap());
+                let file = case["file"].as_str().unwrap();
+                if refused.contains(&format!("{file}: ")) {
+                    continue;
+                }
+                let path = cases::folder().join(file);
                 let source = std::fs::read_to_string(&path).unwrap();
                 let language = Language::of_extension(path.extension().unwrap().to_str().unwrap()).unwrap();
                 let given = ["inputs", "init"].iter().filter_map(|part| case.get(*part)?.as_object()).flatten();

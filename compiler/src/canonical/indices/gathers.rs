@@ -3,6 +3,7 @@
 use super::constants::{affine, at, is_static};
 use super::{Draft, bounded, over, zero_based};
 use crate::canonical::expr::{Expr, substitute};
+use crate::canonical::logic::is_whole;
 use crate::tensor::{
     Affine, Aggregate, Binary, Element, Guard, IterId, Iterator, Nest, Node, Program, Role, Start, Tensor, TensorId,
 };
@@ -29,7 +30,7 @@ const PIECES: usize = 64;
 /// Where `c` is constant, so is the comparison: the sum is a product with a matrix of 0 and 1.
 ///
 /// The golden evaluator refuses an index outside the tensor when it meets one. Here one that is known is moved to the nearest end, and
-/// of one that is not, the value is 0.
+/// of one that is not, the value is 0. An index that is no whole number is rounded down.
 pub fn expand_gathers(program: &Program) -> Program {
     let gathers = |nest: &Nest| nest.body.nodes.iter().any(|node| matches!(node, Node::Gather { .. }));
     let mut draft = Draft::new(program);
@@ -231,12 +232,26 @@ fn known(draft: &mut Draft, index: &Expr, every: IterId, extent: i64, span: Span
     if values.len() as u64 * extent as u64 > MATCHES {
         return None;
     }
-    let same = |&value: &f64| (0..extent).map(move |k| f64::from(u8::from(value == k as f64)));
+    let same = |&value: &f64| (0..extent).map(move |k| f64::from(u8::from(libm::floor(value) == k as f64)));
     let same: Vec<f64> = values.iter().flat_map(same).collect();
     let shape = [shape.as_slice(), &[extent as u32]].concat();
     let element = Element::Int { bits: 32, signed: true };
     let tensor = draft.constants("constant", shape, same, element, span);
     Some(Expr::Read(tensor, [place.as_slice(), &[Affine::iterator(every)]].concat()))
+}
+
+/// 1 where an index means the element that an iterator counts.
+///
+///     c == k                      a whole number
+///     (c < k + 1) - (c < k)       any other, rounded down
+fn meant(index: Expr, every: IterId, tensors: &[Tensor]) -> Expr {
+    let place = Expr::Iterator(every);
+    let compare = |operation, a: Expr, b| Expr::Binary(operation, Box::new(a), Box::new(b));
+    if is_whole(&index, tensors) {
+        return compare(Binary::Eq, index, place);
+    }
+    let next = Expr::add(place.clone(), Expr::Constant(1.0));
+    Expr::sub(compare(Binary::Lt, index.clone(), next), compare(Binary::Lt, index, place))
 }
 
 /// The elements at computed indices, as sums over all elements of which all but one are multiplied with 0.
@@ -260,7 +275,7 @@ fn compared(draft: &mut Draft, nest: &Nest, tensor: TensorId, index: &[Expr]) ->
             let every = IterId(iterators.len());
             iterators.push(Iterator { name: "k".into(), low: 0, high: i64::from(extent) });
             let same = known(draft, &form, every, i64::from(extent), nest.origin.span())
-                .unwrap_or_else(|| Expr::Binary(Binary::Eq, Box::new(form), Box::new(Expr::Iterator(every))));
+                .unwrap_or_else(|| meant(form, every, &draft.program.tensors));
             equal = Some(match equal.take() {
                 Some(others) => Expr::mul(others, same),
                 None => same,

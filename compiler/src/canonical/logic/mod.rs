@@ -80,21 +80,20 @@ fn is_logical(node: Option<&Node>) -> bool {
 }
 
 /// Whether a value is a whole number, whatever the operands are.
-fn is_whole(e: &Expr, known: Known<'_>) -> bool {
-    let tensors = known.tensors;
+pub(super) fn is_whole(e: &Expr, tensors: &[Tensor]) -> bool {
     match e {
         Expr::Constant(value) => libm::trunc(*value) == *value,
         Expr::Iterator(_) => true,
         Expr::Read(tensor, _) | Expr::Gather(tensor, _) => tensors[tensor.0].element != Element::Real,
-        Expr::Unary(_, a) => is_whole(a, known),
+        Expr::Unary(_, a) => is_whole(a, tensors),
         Expr::Binary(operation, a, b) => match operation {
             Binary::Div | Binary::DivControlled => false,
             Binary::DivFloor | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => true,
-            _ => is_whole(a, known) && is_whole(b, known),
+            _ => is_whole(a, tensors) && is_whole(b, tensors),
         },
-        Expr::Select(parts) => is_whole(&parts[1], known) && is_whole(&parts[2], known),
-        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, known),
-        Expr::Call(function, _) => matches!(function, Function::Floor | Function::Rint),
+        Expr::Select(parts) => is_whole(&parts[1], tensors) && is_whole(&parts[2], tensors),
+        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, tensors),
+        Expr::Call(function, _) => function.is_whole(),
     }
 }
 
@@ -195,7 +194,7 @@ fn larger(a: Expr, b: Expr, known: Known<'_>) -> Expr {
 /// Truncated, and clipped to the limits of its type.
 fn integer(a: Expr, (low, high): (f64, f64), known: Known<'_>) -> Expr {
     let (least, most) = bounds(&a, known);
-    let whole = if is_whole(&a, known) { a } else { library::written_out(Function::Trunc, vec![a]) };
+    let whole = if is_whole(&a, known.tensors) { a } else { library::written_out(Function::Trunc, vec![a]) };
     let clipped = |value: Expr, below: bool, limit: f64| {
         let limit = Expr::Constant(limit);
         let outside = if below { less(value.clone(), limit.clone()) } else { less(limit.clone(), value.clone()) };

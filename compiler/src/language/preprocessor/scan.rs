@@ -107,8 +107,8 @@ impl<'t> Scan<'t> {
                 '\n' => line_start = true,
                 ' ' | '\t' | '\r' | '\u{c}' | '\u{feff}' => {}
                 '$' => {
-                    self.variable(line_start);
-                    line_start = false;
+                    // Another definition may follow on the line.
+                    line_start = self.variable(line_start);
                     continue;
                 }
                 _ if self.rest().starts_with(self.host.comment()) => {
@@ -218,9 +218,10 @@ impl<'t> Scan<'t> {
         None
     }
 
-    fn variable(&mut self, line_start: bool) {
+    /// A definition or a use; whether it was a definition.
+    fn variable(&mut self, line_start: bool) -> bool {
         let start = self.at;
-        let Some(name) = self.name() else { return };
+        let Some(name) = self.name() else { return false };
         let after = self.at;
         self.blank(false);
         let defines = line_start && self.rest().starts_with('=') && !self.rest().starts_with("==");
@@ -228,7 +229,7 @@ impl<'t> Scan<'t> {
             self.at += 1;
             self.define(name, Span::new(start, after));
             self.erased.push(self.span_from(start));
-            return;
+            return true;
         }
         let found = self.rest().chars().next();
         let next = self.at;
@@ -238,12 +239,17 @@ impl<'t> Scan<'t> {
             self.error(
                 Diagnostic::new(Code::Syntax, span, format!("expected `=` after `${name}`")).with_label("unexpected"),
             );
-            return;
+            return false;
         }
         let definition = self.lookup(name).map(|definition| definition.place);
         if let (Some(value), Some(definition)) = (self.value_of(name, Span::new(start, after), 0), definition) {
+            if self.host != Host::None && matches!(value, Value::Float(value) if !value.is_finite()) {
+                let message = format!("`${name}` is {value}, which is no number of a program");
+                self.error(Diagnostic::new(Code::Const, Span::new(start, after), message).with_label("not finite"));
+            }
             self.uses.insert(start, Use { end: after, value, definition });
         }
+        false
     }
 
     fn lookup(&self, name: &str) -> Option<&Definition> {
@@ -300,12 +306,13 @@ impl<'t> Scan<'t> {
                 self.at += 1;
                 self.blank(false);
             }
-            let ends =
-                self.rest().is_empty() || self.next() == Some('\n') || self.rest().starts_with(self.host.comment());
+            let ends = self.rest().is_empty()
+                || matches!(self.next(), Some('\n' | '$'))
+                || self.rest().starts_with(self.host.comment());
             if !ends {
                 let span = Span::new(self.at, self.at + self.next().map_or(0, char::len_utf8));
                 self.error(
-                    Diagnostic::new(Code::Syntax, span, "a definition stands on a line of its own")
+                    Diagnostic::new(Code::Syntax, span, "only definitions follow a definition on its line")
                         .with_label("unexpected"),
                 );
                 self.at += self.rest().find('\n').unwrap_or(self.rest().len());
@@ -411,9 +418,15 @@ impl<'t> Scan<'t> {
     }
 
     fn entry(&mut self, depth: usize) -> Option<(String, Value)> {
-        let length = self.rest().find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest().len());
-        let name = self.rest()[..length].to_string();
-        self.at += length;
+        let name = if self.next() == Some('"') {
+            let Some(Value::Text(name)) = self.value(depth) else { return None };
+            name
+        } else {
+            let end = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            let length = self.rest().find(end).unwrap_or(self.rest().len());
+            self.at += length;
+            self.text[self.at - length..self.at].to_string()
+        };
         self.blank(true);
         if name.is_empty() || self.next() != Some('=') {
             let span = Span::new(self.at, self.at);
@@ -432,6 +445,8 @@ impl<'t> Scan<'t> {
         self.at += length;
         match word {
             "true" | "false" => Some(Value::Bool(word == "true")),
+            "inf" => Some(Value::Float(f64::INFINITY)),
+            "nan" => Some(Value::Float(f64::NAN)),
             "memref" if self.next() == Some('<') => self.memref(),
             _ if is_type(word) => Some(Value::Type(word.to_string())),
             _ => {

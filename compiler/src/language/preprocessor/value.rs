@@ -73,7 +73,9 @@ impl std::fmt::Display for Value {
             Value::Dictionary(entries) => {
                 f.write_str("{")?;
                 for (n, (name, value)) in entries.iter().enumerate() {
-                    write!(f, "{}{name}={value}", if n == 0 { "" } else { ", " })?;
+                    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                    let quote = if plain { "" } else { "\"" };
+                    write!(f, "{}{quote}{name}{quote}={value}", if n == 0 { "" } else { ", " })?;
                 }
                 f.write_str("}")
             }
@@ -115,6 +117,9 @@ pub(super) fn literal(text: &str) -> Literal {
         return digits
             .parse::<i64>()
             .map_or(Literal::TooLarge, |value| Literal::Integer(if negative { -value } else { value }));
+    }
+    if let "inf" | "nan" = digits {
+        return Literal::Float(sign * if digits == "inf" { f64::INFINITY } else { f64::NAN });
     }
     // Rust reads more than the language has: words such as `inf` start with a letter and do not get here.
     let starts_with_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');

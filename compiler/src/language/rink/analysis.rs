@@ -91,6 +91,8 @@ fn names<'s>(expression: &Expression<'s>, found: &mut BTreeSet<&'s str>) {
             Operand::Name(name) => {
                 found.insert(name.text);
             }
+            Operand::Integer(_) => {}
+            Operand::Stack(parts, _) => parts.iter().for_each(|part| names(part, found)),
             Operand::Group(inner) => names(inner, found),
         }
     }
@@ -110,6 +112,8 @@ enum Made {
     Binary(char, usize, usize),
     Contract(usize, i64, i64),
     Exchange(usize, i64, i64),
+    Number(i64),
+    Stack(Vec<usize>),
 }
 
 /// Value numbers: equal ones are equal values.
@@ -154,6 +158,11 @@ impl<'s> Values<'s> {
     fn operand(&mut self, operand: &Operand<'s>, repeated: &mut Vec<Repeated>) -> usize {
         match operand {
             Operand::Group(inner) => self.expression(inner, repeated),
+            Operand::Integer(value) => self.number_of(Made::Number(*value)),
+            Operand::Stack(parts, _) => {
+                let parts = parts.iter().map(|part| self.expression(part, repeated)).collect();
+                self.number_of(Made::Stack(parts))
+            }
             Operand::Name(name) => {
                 if let Some(&value) = self.variables.get(name.text) {
                     value
@@ -164,6 +173,12 @@ impl<'s> Values<'s> {
                 }
             }
         }
+    }
+
+    /// The number of what costs nothing: its repetition is not reported.
+    fn number_of(&mut self, made: Made) -> usize {
+        let fresh = self.fresh();
+        self.made.entry(made).or_insert((fresh, Span::default())).0
     }
 
     /// The number of an expression. Of what is repeated inside it, only the largest parts are listed.
@@ -229,6 +244,9 @@ fn other_element(value: &Typed, index: &[usize], target: &str, count: &mut usize
             let elsewhere = dimensions.any(|(dimension, (&extent, &at))| extent > 1 && at != dimension);
             (name.text == target && elsewhere).then_some(name.span)
         }
+        Typed::Number(_) => None,
+        // The part has the other dimensions of the result, or none of them.
+        Typed::Stack(parts, _) => parts.iter().find_map(|part| other_element(part, &index[1..], target, count)),
         Typed::Permute { value, order, .. } => other_element(value, &unpermuted(index, order), target, count),
         Typed::Contract { value, pair, .. } => {
             let mut inner = index.to_vec();

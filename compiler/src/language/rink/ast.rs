@@ -20,8 +20,23 @@ pub(super) type Number = (i64, Span);
 /// A file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Program<'s> {
+    pub(super) types: Vec<Type<'s>>,
     pub(super) declarations: Vec<Declaration<'s>>,
     pub(super) statements: Vec<Statement<'s>>,
+}
+
+/// `type T : [2 3]`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Type<'s> {
+    pub(super) name: Name<'s>,
+    pub(super) shape: Shape<'s>,
+}
+
+/// Extents, or the name of a type that has them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shape<'s> {
+    Extents(Vec<Number>),
+    Named(Name<'s>),
 }
 
 /// `var input output x : [2 3]`
@@ -30,7 +45,7 @@ pub(super) struct Declaration<'s> {
     pub(super) input: bool,
     pub(super) output: bool,
     pub(super) name: Name<'s>,
-    pub(super) extents: Vec<Number>,
+    pub(super) shape: Shape<'s>,
 }
 
 /// `target = value`
@@ -49,10 +64,13 @@ pub(super) struct Expression<'s> {
     pub(super) span: Span,
 }
 
-/// A variable or an expression in parentheses.
+/// A variable, a number, values on top of each other, or an expression in parentheses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operand<'s> {
     Name(Name<'s>),
+    Integer(i64),
+    /// `[a b c]`, with a dimension more in front.
+    Stack(Vec<Expression<'s>>, Span),
     Group(Box<Expression<'s>>),
 }
 

@@ -14,6 +14,7 @@ pub(super) enum Token<'s> {
     Name(&'s str),
     Integer(i64),
     Var,
+    Type,
     /// A character that stands for itself; `,` and `;` are in no rule but get a better message than other characters.
     Symbol(char),
 }
@@ -67,7 +68,18 @@ pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Located<'s>>, Vec<Diagnostic
         };
         Some((token, place))
     };
-    let tokens = raw.into_iter().filter_map(token).collect();
+    let mut tokens: Vec<Located> = raw.into_iter().filter_map(token).collect();
+    // `type T :` declares a type where it stands; elsewhere `type` is a name.
+    for n in 0..tokens.len().saturating_sub(2) {
+        let declares = matches!(
+            (tokens[n].0, tokens[n + 1].0, tokens[n + 2].0),
+            (Token::Name("type"), Token::Name(_), Token::Symbol(':'))
+        );
+        let qualified = n > 0 && matches!(tokens[n - 1].0, Token::Var | Token::Name("input" | "output"));
+        if declares && !qualified {
+            tokens[n].0 = Token::Type;
+        }
+    }
     (tokens, diagnostics)
 }
 

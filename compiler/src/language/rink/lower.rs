@@ -173,6 +173,19 @@ impl<'s> Lowering<'s, '_> {
                 let tensor = self.current(name.text);
                 frame.body.push(Node::Read { tensor, index: index.iter().map(|&at| Affine::iterator(at)).collect() })
             }
+            Typed::Number(value) => frame.body.push(Node::Constant(*value)),
+            Typed::Stack(parts, _) => {
+                let (last, others) = parts.split_last().expect("a stack has a part");
+                let values: Vec<NodeId> = others.iter().map(|part| self.value(part, &index[1..], frame)).collect();
+                let mut node = self.value(last, &index[1..], frame);
+                for (number, yes) in values.into_iter().enumerate().rev() {
+                    let at = frame.body.push(Node::Iterator(index[0]));
+                    let number = frame.body.push(Node::Constant(number as f64));
+                    let condition = frame.body.push(Node::Binary(Binary::Eq, at, number));
+                    node = frame.body.push(Node::Select { condition, yes, no: node });
+                }
+                node
+            }
             Typed::Permute { value, order, .. } => self.value(value, &unpermuted(index, order), frame),
             Typed::Contract { shape, span, .. } => {
                 self.sums += 1;

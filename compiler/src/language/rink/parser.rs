@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! program     = {declaration} {statement}
-//! declaration = "var" {"input" | "output"} NAME ":" "[" {INTEGER} "]"
+//! declaration = "var" {"input" | "output"} NAME ":" shape | "type" NAME ":" shape       shape = "[" {INTEGER} "]" | NAME
 //! statement   = NAME "=" expression
-//! expression  = operand {tail}                     operand = NAME | "(" expression ")"
-//! tail        = ("+" | "-" | "*" | "/" | "#") operand | ("." | "^") "[" INTEGER INTEGER "]"
+//! expression  = operand {tail}                     operand = NAME | INTEGER | "(" expression ")" | "[" {expression} "]"
+//! tail        = ("+" | "-" | "*" | "/" | "#") operand | ("." | "^") (pair | "[" {pair} "]")    pair = "[" INTEGER INTEGER "]"
 //! ```
 //!
 //! After an error the next try is at the next line that can start a declaration or statement.
 
-use super::ast::{Declaration, Expression, Form, Name, Number, Operand, Operator, Program, Statement, Tail};
+use super::ast::{
+    Declaration, Expression, Form, Name, Number, Operand, Operator, Program, Shape, Statement, Tail, Type,
+};
 use super::lexer::{Located, Token};
 use crate::language::Limits;
 use crate::language::expected::Expected;
@@ -57,14 +59,14 @@ pub(super) fn parse<'s>(
 fn next_line(text: &str, tokens: &[Located], at: usize) -> Option<usize> {
     (at + 1..tokens.len()).find(|&n| {
         let starts_line = text[tokens[n - 1].1.end..tokens[n].1.start].contains('\n');
-        starts_line && matches!(tokens[n].0, Token::Name(_) | Token::Var)
+        starts_line && matches!(tokens[n].0, Token::Name(_) | Token::Var | Token::Type)
     })
 }
 
 fn too_deep(tokens: &[Located], limits: &Limits) -> Option<Diagnostic> {
     let brackets = tokens.iter().map(|&(token, place)| match token {
-        Token::Symbol('(') => (Bracket::Opens, place),
-        Token::Symbol(')') => (Bracket::Closes, place),
+        Token::Symbol('(' | '[') => (Bracket::Opens, place),
+        Token::Symbol(')' | ']') => (Bracket::Closes, place),
         _ => (Bracket::None, place),
     });
     nesting::too_deep(brackets, "parentheses", "assign inner parts to variables", limits)
@@ -88,12 +90,9 @@ fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<Token>) -> Di
     let help = match (token(at.checked_sub(1)), found) {
         (_, Some(Token::Symbol(';'))) => "there is no `;`: a statement ends where the next begins",
         (_, Some(Token::Symbol(','))) => "numbers are separated by white space: `[1 2]`",
-        (_, Some(Token::Var)) => "all declarations come before all statements",
+        (_, Some(Token::Var | Token::Type)) => "all declarations come before all statements",
         (_, Some(Token::Symbol('-'))) if expected.has("an operand") => {
             "there is no unary minus: subtract from a variable that is 0"
-        }
-        (_, Some(Token::Integer(_))) if expected.has("an operand") => {
-            "numbers cannot stand in expressions: use an input variable"
         }
         (_, Some(Token::Name(_))) if expected.has("]") => "an extent is an integer",
         (Some(Token::Integer(_)), Some(Token::Symbol(']'))) => "a pair has two numbers: `[1 2]`",
@@ -116,12 +115,11 @@ where
     let name = select! { Token::Name(text) = extra => Name { text, span: span(extra.span()) } }.labelled("a name");
     let number =
         select! { Token::Integer(value) = extra => (value, span(extra.span())) as Number }.labelled("an integer");
+    let extents = number.repeated().collect::<Vec<_>>().delimited_by(symbol('['), symbol(']'));
+    let shape = choice((extents.map(Shape::Extents), name.map(Shape::Named)));
     let words = name.repeated().at_least(1).collect::<Vec<_>>();
-    let declaration = just(Token::Var)
-        .ignore_then(words)
-        .then_ignore(symbol(':'))
-        .then(number.repeated().collect::<Vec<_>>().delimited_by(symbol('['), symbol(']')))
-        .try_map(|(mut words, extents): (Vec<Name>, _), place| {
+    let declaration = just(Token::Var).ignore_then(words).then_ignore(symbol(':')).then(shape).try_map(
+        |(mut words, shape): (Vec<Name>, _), place| {
             // `input` and `output` are qualifiers where another name follows, and names otherwise.
             let name = words.pop().unwrap_or(Name { text: "", span: span(place) });
             if let Some(other) = words.iter().find(|word| !matches!(word.text, "input" | "output")) {
@@ -129,38 +127,94 @@ where
                 return Err(Rich::custom(SimpleSpan::from(other.span.start..other.span.end), message));
             }
             let has = |text: &str| words.iter().any(|word| word.text == text);
-            Ok(Declaration { input: has("input"), output: has("output"), name, extents })
-        });
+            Ok(Item::Variable(Declaration { input: has("input"), output: has("output"), name, shape }))
+        },
+    );
+    let kind = just(Token::Type)
+        .ignore_then(name)
+        .then_ignore(symbol(':'))
+        .then(shape)
+        .map(|(name, shape)| Item::Type(Type { name, shape }));
     let expression = recursive(|expression| {
+        let stack = expression
+            .clone()
+            .repeated()
+            .at_least(1)
+            .collect()
+            .delimited_by(symbol('['), symbol(']'))
+            .map_with(|parts, extra| Operand::Stack(parts, span(extra.span())));
         let group = expression.delimited_by(symbol('('), symbol(')')).map(|inner| Operand::Group(Box::new(inner)));
-        let operand = choice((name.map(Operand::Name), group)).labelled("an operand").boxed();
+        let operand = choice((name.map(Operand::Name), number.map(|(value, _)| Operand::Integer(value)), stack, group))
+            .labelled("an operand")
+            .boxed();
         let operator = select! {
             Token::Symbol('+') => Operator::Add, Token::Symbol('-') => Operator::Sub, Token::Symbol('*') => Operator::Mul,
             Token::Symbol('/') => Operator::Div, Token::Symbol('#') => Operator::Outer,
         };
         let pair = number.then(number).delimited_by(symbol('['), symbol(']'));
+        let pairs = pair.repeated().at_least(1).collect::<Vec<_>>().delimited_by(symbol('['), symbol(']'));
+        let pairs = choice((pair.map(|pair| (vec![pair], false)), pairs.map(|pairs| (pairs, true))));
         let binary = operator
             .map_with(|operator, extra| (operator, extra.span()))
             .then(operand.clone())
-            .map(|((operator, place), operand)| (Form::Binary(operator, operand), place));
+            .map(|((operator, place), operand)| (vec![Form::Binary(operator, operand)], place));
         let sign = |character: char| symbol(character).map_with(|_, extra| extra.span());
-        let contract = sign('.').then(pair).map(|(place, (m, n))| (Form::Contract(m, n), place));
-        let exchange = sign('^').then(pair).map(|(place, (m, n))| (Form::Exchange(m, n), place));
+        let contract = sign('.').then(pairs).try_map(|(place, (pairs, nested)), all| {
+            let pairs = if nested { one_by_one(&pairs, all)? } else { pairs };
+            Ok((pairs.into_iter().map(|(m, n)| Form::Contract(m, n)).collect(), place))
+        });
+        let exchange = sign('^').then(pairs).map(|(place, (pairs, nested))| {
+            let from_one = |(number, span): Number| (number + i64::from(nested), span);
+            (pairs.into_iter().map(|(m, n)| Form::Exchange(from_one(m), from_one(n))).collect(), place)
+        });
         let tail = choice((binary, contract, exchange))
-            .map_with(|(form, place), extra| (form, place, extra.span()))
-            .map(|(form, place, all): (_, _, SimpleSpan)| Tail { form, span: span(place), end: all.end })
+            .map_with(|(forms, place), extra| (forms, place, extra.span()))
+            .map(|(forms, place, all): (Vec<Form>, SimpleSpan, SimpleSpan)| {
+                forms.into_iter().map(|form| Tail { form, span: span(place), end: all.end }).collect::<Vec<_>>()
+            })
             .labelled("an operator");
-        let whole = operand.then(tail.repeated().collect());
-        whole.map_with(|(first, tails), extra| Expression { first, tails, span: span(extra.span()) }).boxed()
+        let whole = operand.then(tail.repeated().collect::<Vec<_>>());
+        whole
+            .map_with(|(first, tails), extra| (first, tails.concat(), extra.span()))
+            .map(|(first, tails, all): (_, _, SimpleSpan)| Expression { first, tails, span: span(all) })
+            .boxed()
     });
     let statement = name.then_ignore(symbol('=')).then(expression).map_with(|(target, value), extra| Statement {
         target,
         value,
         span: span(extra.span()),
     });
-    declaration
-        .repeated()
-        .collect()
-        .then(statement.repeated().collect())
-        .map(|(declarations, statements)| Program { declarations, statements })
+    choice((declaration, kind)).repeated().collect::<Vec<_>>().then(statement.repeated().collect()).map(
+        |(items, statements)| {
+            let mut program = Program { statements, ..Program::default() };
+            for item in items {
+                match item {
+                    Item::Variable(declaration) => program.declarations.push(declaration),
+                    Item::Type(kind) => program.types.push(kind),
+                }
+            }
+            program
+        },
+    )
+}
+
+/// What may be declared.
+enum Item<'s> {
+    Variable(Declaration<'s>),
+    Type(Type<'s>),
+}
+
+/// The pairs of a list, which counts all dimensions from 0, as pairs that follow each other and count those that are left from 1.
+fn one_by_one<'s>(pairs: &[(Number, Number)], all: SimpleSpan) -> Result<Vec<(Number, Number)>, Rich<'s, Token<'s>>> {
+    let mut gone: Vec<i64> = Vec::new();
+    let mut result = Vec::new();
+    for &((m, at_m), (n, at_n)) in pairs {
+        if gone.contains(&m) || gone.contains(&n) {
+            return Err(Rich::custom(all, "a dimension stands in two pairs"));
+        }
+        let left = |number: i64| number + 1 - gone.iter().filter(|&&other| other < number).count() as i64;
+        result.push(((left(m), at_m), (left(n), at_n)));
+        gone.extend([m, n]);
+    }
+    Ok(result)
 }

@@ -7,7 +7,9 @@
 //!                              A + A               [3 4]      equal; scalar * tensor and tensor / scalar, too
 //! ```
 
-use super::ast::{Declaration, Expression, Form, Name, Number, Operand, Operator, Program as Source, Statement, Tail};
+use super::ast::{
+    Declaration, Expression, Form, Name, Number, Operand, Operator, Program as Source, Shape, Statement, Tail,
+};
 use super::reports::Reports;
 use crate::language::{Options, nearest};
 use arch::{Code, Diagnostic, Span};
@@ -38,6 +40,9 @@ pub(super) struct Variable {
 /// An expression with its types known.
 pub(super) enum Typed<'s> {
     Variable(Name<'s>, Vec<u32>),
+    Number(f64),
+    /// Values on top of each other: the first dimension says which.
+    Stack(Vec<Typed<'s>>, Vec<u32>),
     Contract {
         value: Box<Typed<'s>>,
         pair: (usize, usize),
@@ -66,7 +71,9 @@ pub(super) enum Typed<'s> {
 impl Typed<'_> {
     pub(super) fn shape(&self) -> &[u32] {
         match self {
+            Typed::Number(_) => &[],
             Typed::Variable(_, shape)
+            | Typed::Stack(_, shape)
             | Typed::Contract { shape, .. }
             | Typed::Permute { shape, .. }
             | Typed::Outer { shape, .. }
@@ -87,7 +94,15 @@ pub(super) fn unpermuted<Index: Copy>(index: &[Index], order: &[usize]) -> Vec<I
 /// Find the types of a program.
 pub(super) fn check<'s>(source: &Source<'s>, options: &Options, reports: &mut Reports) -> Types<'s> {
     let qualified = source.declarations.iter().any(|declaration| declaration.input || declaration.output);
-    let mut checker = Checker { source, options, reports, variables: BTreeMap::new(), qualified };
+    let (variables, kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut checker = Checker { source, options, reports, variables, kinds, qualified };
+    for kind in &source.types {
+        let extents = checker.extents(&kind.shape);
+        if checker.kinds.insert(kind.name.text, extents).is_some() {
+            let message = format!("the type `{}` is declared twice", kind.name.text);
+            checker.reports.add(Diagnostic::new(Code::Redef, kind.name.span, message).with_label("second declaration"));
+        }
+    }
     for declaration in &source.declarations {
         checker.declare(declaration);
     }
@@ -100,10 +115,26 @@ struct Checker<'s, 'a> {
     options: &'a Options,
     reports: &'a mut Reports,
     variables: BTreeMap<&'s str, Variable>,
+    /// Extents of types.
+    kinds: BTreeMap<&'s str, Vec<Number>>,
     qualified: bool,
 }
 
 impl<'s> Checker<'s, '_> {
+    /// The extents that a shape stands for.
+    fn extents(&mut self, shape: &Shape<'s>) -> Vec<Number> {
+        match shape {
+            Shape::Extents(extents) => extents.clone(),
+            Shape::Named(name) => self.kinds.get(name.text).cloned().unwrap_or_else(|| {
+                let message = format!("there is no type `{}`", name.text);
+                let diagnostic = Diagnostic::new(Code::Undef, name.span, message).with_label("not declared above");
+                self.reports
+                    .add(diagnostic.with_help("an extent is an integer: `[2 3]`; `type T : [2 3]` names a shape"));
+                Vec::new()
+            }),
+        }
+    }
+
     fn declare(&mut self, declaration: &Declaration<'s>) {
         let name = declaration.name;
         if let Some(first) = self.variables.get(name.text) {
@@ -116,7 +147,7 @@ impl<'s> Checker<'s, '_> {
             return;
         }
         let mut shape = Vec::new();
-        for &(extent, span) in &declaration.extents {
+        for (extent, span) in self.extents(&declaration.shape) {
             if extent < 1 {
                 let message = format!("an extent is at least 1, not {extent}");
                 self.reports.add(Diagnostic::new(Code::Range, span, message).with_label("no elements"));
@@ -183,6 +214,8 @@ impl<'s> Checker<'s, '_> {
     fn operand(&mut self, operand: &Operand<'s>) -> Option<Typed<'s>> {
         match operand {
             Operand::Group(inner) => self.expression(inner),
+            Operand::Integer(value) => Some(Typed::Number(*value as f64)),
+            Operand::Stack(parts, place) => self.stack(parts, *place),
             Operand::Name(name) => {
                 let Some(variable) = self.variables.get(name.text) else {
                     self.undeclared(*name);
@@ -237,6 +270,19 @@ impl<'s> Checker<'s, '_> {
             };
         }
         value
+    }
+
+    fn stack(&mut self, parts: &[Expression<'s>], place: Span) -> Option<Typed<'s>> {
+        let parts: Vec<Option<Typed<'s>>> = parts.iter().map(|part| self.expression(part)).collect();
+        let parts: Vec<Typed<'s>> = parts.into_iter().collect::<Option<_>>()?;
+        let inner = parts[0].shape().to_vec();
+        if let Some(other) = parts.iter().find(|part| part.shape() != inner) {
+            let message = format!("a stack of shapes {inner:?} and {:?}", other.shape());
+            self.reports.add(Diagnostic::new(Code::Shape, place, message).with_label("shapes differ"));
+            return None;
+        }
+        let shape = [&[parts.len() as u32], &inner[..]].concat();
+        Some(Typed::Stack(parts, shape))
     }
 
     /// An operator that binds tighter than one to its left would mean different things in different conventions.

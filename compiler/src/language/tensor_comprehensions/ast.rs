@@ -8,6 +8,7 @@
 //! ```
 
 use super::types::Type;
+use crate::tensor::Function as OfNumbers;
 use arch::Span;
 
 /// A name and where it stands.
@@ -159,6 +160,7 @@ pub(super) enum Form<'s> {
 pub(super) enum Prefix {
     Neg,
     Not,
+    Invert,
 }
 
 /// Operators between two values.
@@ -177,9 +179,26 @@ pub(super) enum Binary {
     Mul,
     Div,
     Rem,
+    ShiftLeft,
+    ShiftRight,
+    BitAnd,
+    BitXor,
+    BitOr,
 }
 
 impl Binary {
+    /// The function of bits that it is, if it is one.
+    pub(super) fn of_bits(self) -> Option<OfNumbers> {
+        match self {
+            Binary::ShiftLeft => Some(OfNumbers::ShiftLeft),
+            Binary::ShiftRight => Some(OfNumbers::ShiftRight),
+            Binary::BitAnd => Some(OfNumbers::BitAnd),
+            Binary::BitXor => Some(OfNumbers::BitXor),
+            Binary::BitOr => Some(OfNumbers::BitOr),
+            _ => None,
+        }
+    }
+
     pub(super) fn is_logical(self) -> bool {
         matches!(self, Binary::Or | Binary::And)
     }

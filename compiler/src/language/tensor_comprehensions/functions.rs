@@ -10,8 +10,10 @@ pub(super) enum Known {
     Operator(Binary),
     /// `min` and `max`, which keep integers integers.
     Extreme(Binary),
-    /// Of the original system, not of this one.
-    Unsupported,
+    /// The root of the sum of the squares.
+    Norm,
+    /// Its reciprocal.
+    InverseNorm,
 }
 
 /// Name, number of arguments, meaning of what is not in the table of functions.
@@ -21,25 +23,11 @@ const OTHERS: &[(&str, usize, Known)] = &[
     ("fmin", 2, Known::Operator(Binary::Min)),
     ("fmax", 2, Known::Operator(Binary::Max)),
     ("fdivide", 2, Known::Operator(Binary::Div)),
-    ("cospi", 1, Known::Unsupported),
-    ("sinpi", 1, Known::Unsupported),
-    ("cyl_bessel_i0", 1, Known::Unsupported),
-    ("cyl_bessel_i1", 1, Known::Unsupported),
-    ("erfcinv", 1, Known::Unsupported),
-    ("erfcx", 1, Known::Unsupported),
-    ("erfinv", 1, Known::Unsupported),
-    ("j0", 1, Known::Unsupported),
-    ("j1", 1, Known::Unsupported),
-    ("lgamma", 1, Known::Unsupported),
-    ("logb", 1, Known::Unsupported),
-    ("nearbyint", 1, Known::Unsupported),
-    ("nextafter", 2, Known::Unsupported),
-    ("normcdf", 1, Known::Unsupported),
-    ("normcdfinv", 1, Known::Unsupported),
-    ("rcbrt", 1, Known::Unsupported),
-    ("tgamma", 1, Known::Unsupported),
-    ("y0", 1, Known::Unsupported),
-    ("y1", 1, Known::Unsupported),
+    ("norm3d", 3, Known::Norm),
+    ("norm4d", 4, Known::Norm),
+    ("rhypot", 2, Known::InverseNorm),
+    ("rnorm3d", 3, Known::InverseNorm),
+    ("rnorm4d", 4, Known::InverseNorm),
 ];
 
 /// Functions of the table that the original language has. Its functions are no names of tensors, parameters and indices; others may be.
@@ -56,8 +44,14 @@ const ORIGINAL: &[&str] = &[
     "copysign",
     "cos",
     "cosh",
+    "cospi",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
     "erf",
     "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
     "exp",
     "exp10",
     "exp2",
@@ -68,21 +62,34 @@ const ORIGINAL: &[&str] = &[
     "fma",
     "fmod",
     "hypot",
+    "j0",
+    "j1",
+    "lgamma",
     "log",
     "log10",
     "log1p",
     "log2",
+    "logb",
+    "nearbyint",
+    "nextafter",
+    "normcdf",
+    "normcdfinv",
     "pow",
+    "rcbrt",
     "remainder",
     "rint",
     "round",
     "rsqrt",
     "sin",
     "sinh",
+    "sinpi",
     "sqrt",
     "tan",
     "tanh",
+    "tgamma",
     "trunc",
+    "y0",
+    "y1",
 ];
 
 /// Whether the original language has a function of this name.
@@ -100,6 +107,6 @@ pub(super) fn known(name: &str) -> Option<(usize, Known)> {
 
 /// Names of the functions that can be used.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let others = OTHERS.iter().filter(|entry| entry.2 != Known::Unsupported).map(|entry| entry.0);
+    let others = OTHERS.iter().map(|entry| entry.0);
     others.chain(Function::ALL.iter().flat_map(|function| function.in_comprehensions()).copied())
 }

@@ -52,8 +52,8 @@ enum Raw {
 
 /// Symbols, longest first.
 const SYMBOLS: &[&str] = &[
-    "<=>", "+=!", "*=!", "+=", "*=", "->", "<=", ">=", "==", "!=", "&&", "||", "..", "+", "-", "*", "/", "%", "<", ">",
-    "=", "!", "?", ":", ",", "(", ")", "{", "}", ".", ";", "[", "]",
+    "<=>", "+=!", "*=!", "+=", "*=", "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "..", "+", "-", "*", "/",
+    "%", "&", "|", "^", "~", "<", ">", "=", "!", "?", ":", ",", "(", ")", "{", "}", ".", ";", "[", "]",
 ];
 
 /// Tokens of a text, and what is not a token.
@@ -75,13 +75,6 @@ pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Located<'s>>, Vec<Diagnostic
         let token = match raw {
             Raw::Word => word(slice),
             Raw::Malformed if is_name => Token::Name(slice),
-            Raw::Symbol if slice == "<=>" => {
-                diagnostics.push(
-                    Diagnostic::new(Code::Unsupported, span, "equivalence annotations are not supported")
-                        .with_label("leave this part out"),
-                );
-                return None;
-            }
             Raw::Symbol => symbol(slice),
             Raw::Extent => {
                 let (name, dimension) = slice.split_once('.').unwrap_or((slice, "0"));
@@ -144,7 +137,7 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
     let variable = just('$').ignore_then(any().filter(char::is_ascii_alphanumeric)).ignore_then(tail).to(Raw::Variable);
     let illegal = any()
         .filter(|c: &char| {
-            !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_+-*/%<>=!?:,(){}.;[]&|#".contains(*c))
+            !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_+-*/%<>=!?:,(){}.;[]&|^~#".contains(*c))
         })
         .repeated()
         .at_least(1)

@@ -27,6 +27,11 @@ use arch::Diagnostic;
 
 pub use ranges::Explanation;
 
+/// The element type that a word names, as `int8`, if it names one.
+pub(super) fn element(word: &str) -> Option<tensor::Element> {
+    types::Type::of_keyword(word).map(types::Type::element)
+}
+
 /// Read a program in Tensor Comprehensions.
 ///
 /// # Errors

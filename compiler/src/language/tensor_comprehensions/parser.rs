@@ -164,11 +164,17 @@ where
         .ignore_then(choice((exists, range, binding)).separated_by(symbol(",")).at_least(1).collect::<Vec<_>>())
         .or_not()
         .map(Option::unwrap_or_default);
-    let assign = name().then(names.clone().or_not()).then(operator).then(expression).then(clauses).map_with(
-        |((((target, index), operator), value), clauses), extra| {
-            Statement::Assign(Assign { target, index, operator, value, clauses, span: span(extra.span()) })
-        },
-    );
+    // A library's function that does the same: nothing to compute.
+    let same = symbol("<=>")
+        .then(name().separated_by(symbol(".")).at_least(1))
+        .then(expression.clone().separated_by(symbol(",")).delimited_by(symbol("("), symbol(")")))
+        .or_not();
+    let assign =
+        name().then(names.clone().or_not()).then(operator).then(expression).then(clauses).then_ignore(same).map_with(
+            |((((target, index), operator), value), clauses), extra| {
+                Statement::Assign(Assign { target, index, operator, value, clauses, span: span(extra.span()) })
+            },
+        );
     let call = name()
         .separated_by(symbol(","))
         .at_least(2)
@@ -213,7 +219,8 @@ where
             parenthesised,
         ))
         .boxed();
-        let operator = select! { Token::Symbol("-") => Prefix::Neg, Token::Symbol("!") => Prefix::Not };
+        let operator = select! { Token::Symbol("-") => Prefix::Neg, Token::Symbol("!") => Prefix::Not,
+        Token::Symbol("~") => Prefix::Invert };
         let prefixed = operator
             .repeated()
             .collect::<Vec<_>>()
@@ -233,8 +240,15 @@ where
         );
         let sum =
             chain(product.boxed(), select! { Token::Symbol("+") => Binary::Add, Token::Symbol("-") => Binary::Sub });
-        let comparison = chain(
+        let shift = chain(
             sum.boxed(),
+            select! { Token::Symbol("<<") => Binary::ShiftLeft, Token::Symbol(">>") => Binary::ShiftRight },
+        );
+        let both_bits = chain(shift.boxed(), select! { Token::Symbol("&") => Binary::BitAnd });
+        let other_bits = chain(both_bits.boxed(), select! { Token::Symbol("^") => Binary::BitXor });
+        let any_bits = chain(other_bits.boxed(), select! { Token::Symbol("|") => Binary::BitOr });
+        let comparison = chain(
+            any_bits.boxed(),
             select! {
                 Token::Symbol("<") => Binary::Lt, Token::Symbol("<=") => Binary::Le, Token::Symbol(">") => Binary::Gt,
                 Token::Symbol(">=") => Binary::Ge, Token::Symbol("==") => Binary::Eq, Token::Symbol("!=") => Binary::Ne,

@@ -7,7 +7,7 @@ use super::lower::Lowering;
 use super::ranges::{Constraint, Range};
 use super::scope::{Scope, View};
 use super::types::{FLOAT, INT, Type};
-use crate::tensor::{Affine, Binary, Body, IterId, Node, NodeId, Unary};
+use crate::tensor::{Affine, Binary, Body, Function, IterId, Node, NodeId, Unary};
 use arch::{Code, Diagnostic, Span};
 use std::collections::BTreeMap;
 
@@ -122,6 +122,10 @@ impl<'s> Lowering<'s, '_> {
                 for operator in operators.iter().rev() {
                     value = match operator {
                         Prefix::Neg => frame.push(Node::Unary(Unary::Neg, value.node), value.kind.arithmetic()),
+                        Prefix::Invert => {
+                            self.require_integer(value, place)?;
+                            frame.push(Node::Call(Function::BitNot, vec![value.node]), value.kind.arithmetic())
+                        }
                         Prefix::Not => {
                             self.require_bool(value, place)?;
                             frame.push(Node::Unary(Unary::Not, value.node), Type::Bool)
@@ -169,6 +173,15 @@ impl<'s> Lowering<'s, '_> {
         None
     }
 
+    fn require_integer(&mut self, value: Value, place: Span) -> Option<()> {
+        if !value.kind.is_float() {
+            return Some(());
+        }
+        let message = format!("bits are those of integers, this is {}", value.kind.name());
+        self.report(Diagnostic::new(Code::Type, place, message).with_label("convert it: `int32(...)`"));
+        None
+    }
+
     fn operation(
         &mut self,
         operator: ast::Binary,
@@ -180,6 +193,10 @@ impl<'s> Lowering<'s, '_> {
         if operator.is_logical() {
             self.require_bool(left, left_place)?;
             self.require_bool(right, right_place)?;
+        }
+        if operator.of_bits().is_some() {
+            self.require_integer(left, left_place)?;
+            self.require_integer(right, right_place)?;
         }
         let common = left.kind.promote(right.kind);
         let kind = if operator.is_logical() || operator.is_comparison() { Type::Bool } else { common.arithmetic() };
@@ -196,6 +213,9 @@ impl<'s> Lowering<'s, '_> {
                 right = frame.body.push(Node::Select { condition, yes: right, no });
             }
         }
+        if let Some(function) = operator.of_bits() {
+            return Some(frame.push(Node::Call(function, vec![left.node, right]), kind));
+        }
         let operator = match operator {
             ast::Binary::Or => Binary::Or,
             ast::Binary::And => Binary::And,
@@ -211,7 +231,7 @@ impl<'s> Lowering<'s, '_> {
             ast::Binary::Div if integer => Binary::DivFloor,
             ast::Binary::Div => Binary::Div,
             ast::Binary::Rem if integer => Binary::RemFloor,
-            ast::Binary::Rem => {
+            _ => {
                 let place = left_place.to(right_place);
                 self.report(
                     Diagnostic::new(Code::Type, place, "`%` is an operation on integers")
@@ -440,16 +460,11 @@ impl<'s> Lowering<'s, '_> {
                 Some(frame.push(Node::Binary(operator, nodes[0], nodes[1]), common.promote(FLOAT)))
             }
             Known::Call(function) => Some(frame.push(Node::Call(function, nodes), common.promote(FLOAT))),
-            Known::Unsupported => {
-                self.report(
-                    Diagnostic::new(
-                        Code::Unsupported,
-                        name.span,
-                        format!("the function `{}` is not supported", name.text),
-                    )
-                    .with_label("not part of this tool"),
-                );
-                None
+            Known::Norm => Some(norm(&nodes, common.promote(FLOAT), frame)),
+            Known::InverseNorm => {
+                let norm = norm(&nodes, common.promote(FLOAT), frame);
+                let one = frame.body.push(Node::Constant(1.0));
+                Some(frame.push(Node::Binary(Binary::Div, one, norm.node), norm.kind))
             }
         }
     }
@@ -517,6 +532,15 @@ fn combined(operator: ast::Binary, left: &Affine, right: &Affine) -> Option<Affi
 pub(super) fn divided(a: i64, b: i64) -> (i64, i64) {
     let quotient = a.div_euclid(b) - i64::from(b < 0 && a.rem_euclid(b) != 0);
     (quotient, a - quotient * b)
+}
+
+/// The root of the sum of squares.
+fn norm(nodes: &[NodeId], kind: Type, frame: &mut Frame) -> Value {
+    let squares: Vec<NodeId> =
+        nodes.iter().map(|&node| frame.body.push(Node::Binary(Binary::Mul, node, node))).collect();
+    let add = |sum, &square: &NodeId| frame.body.push(Node::Binary(Binary::Add, sum, square));
+    let sum = squares[1..].iter().fold(squares[0], add);
+    frame.push(Node::Call(Function::Sqrt, vec![sum]), kind)
 }
 
 /// Nodes that compute an affine form.

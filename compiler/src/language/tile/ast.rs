@@ -29,9 +29,29 @@ pub(super) struct Function<'s> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement<'s> {
     Return(Vec<Expression<'s>>, Span),
-    Method { object: Name<'s>, method: Name<'s>, arguments: Vec<Expression<'s>> },
-    Contract { target: Name<'s>, index: Vec<Expression<'s>>, operator: &'s str, value: Expression<'s>, span: Span },
-    Assign { targets: Vec<Name<'s>>, values: Vec<Expression<'s>>, span: Span },
+    Method {
+        object: Name<'s>,
+        method: Name<'s>,
+        arguments: Vec<Expression<'s>>,
+    },
+    Contract {
+        target: Name<'s>,
+        index: Vec<Expression<'s>>,
+        operator: &'s str,
+        value: Expression<'s>,
+        span: Span,
+    },
+    /// `O = Contraction().outShape(N)...build()`
+    Built {
+        target: Name<'s>,
+        links: Vec<(Name<'s>, Vec<Expression<'s>>)>,
+        span: Span,
+    },
+    Assign {
+        targets: Vec<Name<'s>>,
+        values: Vec<Expression<'s>>,
+        span: Span,
+    },
 }
 
 /// An expression and where it stands.
@@ -61,6 +81,8 @@ pub(super) enum Form<'s> {
     List(Vec<Expression<'s>>),
     /// `-x`, so many times.
     Negate(usize, Box<Expression<'s>>),
+    /// `~x`
+    Invert(Box<Expression<'s>>),
     Chain {
         first: Box<Expression<'s>>,
         rest: Vec<(Operator, Expression<'s>)>,
@@ -76,6 +98,11 @@ pub(super) enum Operator {
     Div,
     FloorDiv,
     Rem,
+    ShiftLeft,
+    ShiftRight,
+    BitAnd,
+    BitXor,
+    BitOr,
     Lt,
     Le,
     Gt,

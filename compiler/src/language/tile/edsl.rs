@@ -17,7 +17,7 @@ mod index;
 mod replay;
 mod tree;
 
-pub use arithmetic::{Elementwise, Number, function, index, select};
+pub use arithmetic::{Argument, Elementwise, Number, cast, function, gather, index, reshape, scatter, select};
 pub use index::{Affine, Bound, Dims, Indices, Size, TensorDim, TensorIndex};
 
 use crate::language::Options;

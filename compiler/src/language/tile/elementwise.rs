@@ -9,25 +9,37 @@ use super::ast::{Expression, Form, Operator};
 use super::lower::Lowering;
 use super::scope::Entry;
 use crate::tensor::{
-    Affine, Aggregate, Binary, Body, Function, IterId, Iterator, Nest, Node, NodeId, Start, TensorId, Unary,
+    Affine, Aggregate, Binary, Body, Element, Function, IterId, Iterator, Nest, Node, NodeId, Start, TensorId, Unary,
 };
 use arch::{Code, Diagnostic, Span};
 
 /// What a function is in tensor IR.
 #[derive(Clone, Copy)]
-enum Known {
+pub(super) enum Known {
     Call(Function),
     Operator(Binary),
+    Not,
     Select,
+    /// The value itself.
+    Ident,
 }
 
 /// Name, number of arguments, meaning of what is not in the table of functions.
-const OTHERS: &[(&str, usize, Known)] =
-    &[("max", 2, Known::Operator(Binary::Max)), ("min", 2, Known::Operator(Binary::Min)), ("select", 3, Known::Select)];
+const OTHERS: &[(&str, usize, Known)] = &[
+    ("max", 2, Known::Operator(Binary::Max)),
+    ("min", 2, Known::Operator(Binary::Min)),
+    ("logical_and", 2, Known::Operator(Binary::And)),
+    ("logical_or", 2, Known::Operator(Binary::Or)),
+    ("logical_not", 1, Known::Not),
+    ("select", 3, Known::Select),
+    ("ident", 1, Known::Ident),
+];
+
+/// Forms whose arguments are more than values.
+const FORMS: &[&str] = &["index", "cast", "reshape", "gather", "scatter"];
 
 /// Of the original system, not of this one.
-const UNSUPPORTED: &[&str] =
-    &["gather", "scatter", "argsort", "prng", "reshape", "layer", "trace", "cast", "ident", "shape"];
+const UNSUPPORTED: &[&str] = &["argsort", "prng", "layer", "trace", "shape"];
 
 /// Number of arguments and meaning of a function.
 fn known(name: &str) -> Option<(usize, Known)> {
@@ -39,22 +51,34 @@ fn known(name: &str) -> Option<(usize, Known)> {
 
 /// Whether the language has a function of this name.
 pub(super) fn is_built_in(name: &str) -> bool {
-    name == "index" || known(name).is_some()
+    FORMS.contains(&name) || known(name).is_some()
 }
 
 fn names() -> impl std::iter::Iterator<Item = &'static str> {
-    let others = OTHERS.iter().map(|entry| entry.0);
+    let others = OTHERS.iter().map(|entry| entry.0).chain(FORMS.iter().copied());
     others.chain(Function::ALL.iter().flat_map(|function| function.in_tile()).copied())
 }
 
 /// A value under construction: its node, and its shape.
-struct Value {
-    node: Draft,
-    shape: Vec<u32>,
+pub(super) struct Value {
+    pub(super) node: Draft,
+    pub(super) shape: Vec<u32>,
+}
+
+impl Value {
+    fn scalar(value: f64) -> Value {
+        Value { node: Draft::Constant(value), shape: Vec::new() }
+    }
+
+    /// One operation on one value.
+    pub(super) fn apply(operation: Operation, value: Value) -> Value {
+        let shape = value.shape.clone();
+        Value { node: Draft::Apply(operation, vec![value]), shape }
+    }
 }
 
 /// Nodes before the shape of the whole line is known.
-enum Draft {
+pub(super) enum Draft {
     Constant(f64),
     Read(TensorId),
     /// `index([...], axis)`
@@ -62,8 +86,9 @@ enum Draft {
     Apply(Operation, Vec<Value>),
 }
 
-enum Operation {
+pub(super) enum Operation {
     Negate(usize),
+    Cast(Element),
     Chain(Vec<Operator>),
     Known(Known),
 }
@@ -105,8 +130,8 @@ impl<'s> Lowering<'s, '_> {
         Some(out)
     }
 
-    fn draft(&mut self, expression: &Expression<'s>) -> Option<Value> {
-        let scalar = |value: f64| Some(Value { node: Draft::Constant(value), shape: Vec::new() });
+    pub(super) fn draft(&mut self, expression: &Expression<'s>) -> Option<Value> {
+        let scalar = |value: f64| Some(Value::scalar(value));
         if let Some(call) = self.called(expression) {
             let result = self.call(&call, 1)?.pop()?;
             return match result {
@@ -156,29 +181,21 @@ impl<'s> Lowering<'s, '_> {
                 self.report(Diagnostic::new(Code::Syntax, expression.span, "a list is not a value").with_label("here"));
                 None
             }
-            Form::Negate(count, value) => {
-                let value = self.draft(value)?;
-                let shape = value.shape.clone();
-                Some(Value { node: Draft::Apply(Operation::Negate(*count), vec![value]), shape })
+            Form::Negate(count, value) => Some(Value::apply(Operation::Negate(*count), self.draft(value)?)),
+            Form::Invert(value) => {
+                Some(Value::apply(Operation::Known(Known::Call(Function::BitNot)), self.draft(value)?))
             }
             Form::Chain { first, rest } => {
                 let whole = |(operator, _): &(Operator, Expression)| *operator == Operator::FloorDiv;
                 // `//` belongs to the sizes that the line begins with: `N // 2 * A`.
-                let sizes = rest.iter().rposition(whole).map_or(0, |last| last + 1);
-                let first = if sizes > 0 && self.leading_size(first, rest) >= Some(sizes) {
-                    scalar(self.size_chain(first, &rest[..sizes], expression.span)? as f64)
-                } else if sizes > 0 {
-                    self.no_division(expression.span);
-                    return None;
-                } else {
-                    self.draft(first)
+                let leading = &rest[..self.leading_size(first, rest).unwrap_or(0)];
+                let sizes = leading.iter().rposition(whole).map_or(0, |last| last + 1);
+                let first = match sizes {
+                    0 => self.draft(first),
+                    _ => scalar(self.size_chain(first, &rest[..sizes], expression.span)? as f64),
                 };
                 let (mut values, mut operators) = (vec![first], Vec::new());
                 for (operator, operand) in &rest[sizes..] {
-                    if *operator == Operator::Rem {
-                        self.no_division(expression.span);
-                        return None;
-                    }
                     operators.push(*operator);
                     values.push(self.draft(operand));
                 }
@@ -186,25 +203,7 @@ impl<'s> Lowering<'s, '_> {
                 let shape = self.broadcast(&values, expression.span)?;
                 Some(Value { node: Draft::Apply(Operation::Chain(operators), values), shape })
             }
-            Form::Call { function, arguments } if function.text == "index" => {
-                let [Expression { form: Form::List(sizes), .. }, Expression { form: Form::Integer(axis), span }] =
-                    arguments.as_slice()
-                else {
-                    self.report(
-                        Diagnostic::new(Code::Arity, function.span, "`index` takes a list of sizes and an axis")
-                            .with_label("here"),
-                    );
-                    return None;
-                };
-                let shape = self.extents(sizes)?;
-                let Some(axis) = usize::try_from(*axis).ok().filter(|&axis| axis < shape.len()) else {
-                    self.report(
-                        Diagnostic::new(Code::Rank, *span, format!("there is no axis {axis}")).with_label("axis"),
-                    );
-                    return None;
-                };
-                Some(Value { node: Draft::Axis(axis), shape })
-            }
+            Form::Call { function, arguments } if FORMS.contains(&function.text) => self.form(*function, arguments),
             Form::Call { function, arguments } => {
                 let Some((arity, known)) = known(function.text) else {
                     let unsupported = UNSUPPORTED.contains(&function.text);
@@ -240,14 +239,6 @@ impl<'s> Lowering<'s, '_> {
                 Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
             }
         }
-    }
-
-    fn no_division(&mut self, place: Span) {
-        self.report(
-            Diagnostic::new(Code::Unsupported, place, "tensors have no `//` and `%`, sizes no `%`")
-                .with_label("here")
-                .with_help("write `floor(a / b)` for tensors, `N - N // 2 * 2` for sizes"),
-        );
     }
 
     /// The common shape: extents are equal or 1, counted from the last dimension.
@@ -305,10 +296,13 @@ fn emit(value: &Value, rank: usize, body: &mut Body) -> NodeId {
                 Operation::Chain(operators) => {
                     let mut left = nodes[0];
                     for (operator, &right) in operators.iter().zip(&nodes[1..]) {
-                        left = body.push(Node::Binary(binary(*operator), left, right));
+                        left = applied(*operator, left, right, body);
                     }
                     left
                 }
+                Operation::Cast(element) => body.push(Node::Cast(*element, nodes[0])),
+                Operation::Known(Known::Not) => body.push(Node::Unary(Unary::Not, nodes[0])),
+                Operation::Known(Known::Ident) => nodes[0],
                 Operation::Known(Known::Call(function)) => body.push(Node::Call(*function, nodes)),
                 Operation::Known(Known::Operator(operator)) => body.push(Node::Binary(*operator, nodes[0], nodes[1])),
                 Operation::Known(Known::Select) => {
@@ -319,19 +313,47 @@ fn emit(value: &Value, rank: usize, body: &mut Body) -> NodeId {
     }
 }
 
-fn binary(operator: Operator) -> Binary {
-    match operator {
+/// `a operator b`. Bits of a mask of ones, and shifts by a number, are remainders, products and quotients, which the grid has.
+fn applied(operator: Operator, a: NodeId, b: NodeId, body: &mut Body) -> NodeId {
+    let number = match body.nodes[b.0] {
+        Node::Constant(number) if (0.0..=52.0).contains(&number) && number.fract() == 0.0 => Some(number),
+        _ => None,
+    };
+    let mask = match body.nodes[b.0] {
+        Node::Constant(mask) if mask >= 1.0 && mask < 2.0_f64.powi(52) && (mask as u64 + 1).is_power_of_two() => {
+            (mask.fract() == 0.0).then_some(mask + 1.0)
+        }
+        _ => None,
+    };
+    let (operator, by) = match (operator, number, mask) {
+        (Operator::ShiftLeft, Some(number), _) => (Binary::Mul, number.exp2()),
+        (Operator::ShiftRight, Some(number), _) => (Binary::DivFloor, number.exp2()),
+        (Operator::BitAnd, _, Some(end)) => (Binary::RemFloor, end),
+        _ => return body.push(of_operator(operator, a, b)),
+    };
+    let by = body.push(Node::Constant(by));
+    body.push(Node::Binary(operator, a, by))
+}
+
+fn of_operator(operator: Operator, a: NodeId, b: NodeId) -> Node {
+    let binary = match operator {
         Operator::Add => Binary::Add,
         Operator::Sub => Binary::Sub,
         Operator::Mul => Binary::Mul,
         Operator::Div => Binary::Div,
         Operator::FloorDiv => Binary::DivFloor,
         Operator::Rem => Binary::RemFloor,
+        Operator::ShiftLeft => return Node::Call(Function::ShiftLeft, vec![a, b]),
+        Operator::ShiftRight => return Node::Call(Function::ShiftRight, vec![a, b]),
+        Operator::BitAnd => return Node::Call(Function::BitAnd, vec![a, b]),
+        Operator::BitXor => return Node::Call(Function::BitXor, vec![a, b]),
+        Operator::BitOr => return Node::Call(Function::BitOr, vec![a, b]),
         Operator::Lt => Binary::Lt,
         Operator::Le => Binary::Le,
         Operator::Gt => Binary::Gt,
         Operator::Ge => Binary::Ge,
         Operator::Eq => Binary::Eq,
         Operator::Ne => Binary::Ne,
-    }
+    };
+    Node::Binary(binary, a, b)
 }

@@ -45,8 +45,8 @@ enum Raw {
 
 /// Symbols, longest first.
 const SYMBOLS: &[&str] = &[
-    "//=", "**", "+=", "-=", "*=", "/=", "%=", ">=", "<=", "==", "!=", "//", "+", "-", "*", "/", "%", "<", ">", "=",
-    "(", ")", "[", "]", "{", "}", ",", ":", ".", ";",
+    "//=", "**", "+=", "-=", "*=", "/=", "%=", "<<", ">>", ">=", "<=", "==", "!=", "//", "+", "-", "*", "/", "%", "<",
+    ">", "=", "&", "|", "^", "~", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";",
 ];
 
 /// Logical lines of a text, and what is not a token.
@@ -135,7 +135,7 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
     let newline = just('\n').to(Raw::Newline);
     let illegal = any()
         .filter(|c: &char| {
-            !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_+-*/%<>=()[]{},:.;!#".contains(*c))
+            !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_+-*/%<>=&|^~()[]{},:.;!#".contains(*c))
         })
         .repeated()
         .at_least(1)

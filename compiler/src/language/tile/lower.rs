@@ -177,8 +177,8 @@ impl<'s> Lowering<'s, '_> {
             let set = self.options.set.iter().find(|(name, _)| name == parameter.text).map(|&(_, value)| value as i64);
             let integer =
                 self.options.integers.iter().find(|(name, _)| name == parameter.text).map(|&(_, value)| value);
-            let shape =
-                self.options.shapes.iter().find(|(name, _)| name == parameter.text).map(|(_, shape)| shape.clone());
+            let given = self.options.shapes.iter().find(|(name, _)| name == parameter.text);
+            let shape = given.map(|(_, shape)| shape.clone()).or_else(|| written_shape(function, parameter.text));
             let entry = match (set.or(integer), shape) {
                 (Some(value), _) => {
                     self.program.integers.push((parameter.text.to_owned(), value));
@@ -228,7 +228,7 @@ impl<'s> Lowering<'s, '_> {
             let names = match statement {
                 Statement::Assign { targets, .. } => targets.as_slice(),
                 Statement::Method { object, .. } => std::slice::from_ref(object),
-                Statement::Contract { .. } | Statement::Return(..) => &[],
+                Statement::Contract { .. } | Statement::Built { .. } | Statement::Return(..) => &[],
             };
             for name in names {
                 about.entry(name.text).or_default().push((number, statement));
@@ -286,7 +286,8 @@ impl<'s> Lowering<'s, '_> {
             Statement::Contract { target, index, operator, value, span } => {
                 let _ = self.contract((*target, index, operator), value, *span, later);
             }
-            Statement::Return(..) => {}
+            // The parser has written it out.
+            Statement::Built { .. } | Statement::Return(..) => {}
         }
     }
 
@@ -459,4 +460,18 @@ impl<'s> Lowering<'s, '_> {
             }
         }
     }
+}
+
+/// The shape that a function itself says: `I.bind_dims(3, 4)`.
+fn written_shape(function: &Function, name: &str) -> Option<Vec<u32>> {
+    let extent = |argument: &Expression| match argument.form {
+        Form::Integer(extent) => u32::try_from(extent).ok().filter(|&extent| extent > 0),
+        _ => None,
+    };
+    function.statements.iter().find_map(|statement| match statement {
+        Statement::Method { object, method, arguments } if (object.text, method.text) == (name, "bind_dims") => {
+            arguments.iter().map(extent).collect()
+        }
+        _ => None,
+    })
 }

@@ -10,10 +10,12 @@
 //! Shapes come with the host's values (`Options::shapes`), integer parameters, too (`Options::integers`, `--set`).
 
 mod ast;
+mod built;
 mod calls;
 mod contraction;
 pub mod edsl;
 mod elementwise;
+mod forms;
 mod indices;
 mod lexer;
 mod lower;

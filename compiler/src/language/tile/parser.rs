@@ -3,13 +3,15 @@
 //! ```text
 //! function  = "def" NAME "(" [NAME {"," NAME}] ")" ":" indented statements
 //! statement = "return" expressions | NAME "." NAME "(" arguments ")"
+//!           | NAME "=" "Contraction" "(" ")" { "." NAME "(" arguments ")" }
 //!           | NAME "[" index "]" OPERATOR expression | NAME {"," NAME} "=" expressions
 //! ```
 //!
-//! A subset of Python. From loose to tight: one comparison, `+ -`, `* / // %`, prefix `-`. Every logical line is parsed alone, so an error in one
+//! A subset of Python. From loose to tight: one comparison, `|`, `^`, `&`, `<< >>`, `+ -`, `* / // %`, prefix `- ~`. Every logical line is parsed alone, so an error in one
 //! never reaches the next.
 
 use super::ast::{Expression, Form, Function, Name, Operator, Statement};
+use super::built;
 use super::lexer::{Line, Token};
 use crate::language::Limits;
 use crate::language::expected::Expected;
@@ -77,6 +79,10 @@ pub(super) fn parse<'s>(
             continue;
         }
         match statement.parse(input()).into_result() {
+            Ok(Statement::Built { target, links, span }) => match built::statements(target, links, span) {
+                Ok(statements) => function.statements.extend(statements),
+                Err(error) => complain(error),
+            },
             Ok(statement) => function.statements.push(statement),
             Err(found) => complain(unsupported(text, line).unwrap_or_else(|| explain(text, line, &found[0]))),
         }
@@ -182,6 +188,12 @@ where
         .then(name())
         .then(arguments.clone().delimited_by(symbol("("), symbol(")")))
         .map(|((object, method), arguments)| Statement::Method { object, method, arguments });
+    let call = symbol(".").ignore_then(name()).then(arguments.clone().delimited_by(symbol("("), symbol(")")));
+    let built = name()
+        .then_ignore(symbol("="))
+        .then_ignore(just(Token::Name("Contraction")).then(symbol("(")).then(symbol(")")))
+        .then(call.repeated().at_least(1).collect::<Vec<_>>())
+        .map_with(|(target, links), extra| Statement::Built { target, links, span: span(extra.span()) });
     let nothing = symbol("(").then(symbol(")")).to(Vec::new());
     let index = choice((nothing, arguments)).delimited_by(symbol("["), symbol("]"));
     let operator = select! {
@@ -199,7 +211,7 @@ where
         .then_ignore(symbol("="))
         .then(list)
         .map_with(|(targets, values), extra| Statement::Assign { targets, values, span: span(extra.span()) });
-    choice((give, method, contract, assign)).then_ignore(symbol(";").or_not())
+    choice((give, method, built, contract, assign)).then_ignore(symbol(";").or_not())
 }
 
 fn expression<'t, 's: 't, I>() -> impl Parser<'t, I, Expression<'s>, Fault<'t, 's>>
@@ -225,10 +237,14 @@ where
             parenthesised,
         ))
         .boxed();
+        let inverted = symbol("~").repeated().foldr_with(primary, |_, value, extra| {
+            let form = Form::Invert(Box::new(value));
+            Expression { form, span: span(extra.span()) }
+        });
         let prefixed = symbol("-")
             .repeated()
             .count()
-            .then(primary)
+            .then(inverted)
             .map_with(|(count, value), extra| match count {
                 0 => value,
                 count => Expression { form: Form::Negate(count, Box::new(value)), span: span(extra.span()) },
@@ -247,12 +263,17 @@ where
             select! { Token::Symbol("+") => Operator::Add, Token::Symbol("-") => Operator::Sub },
         )
         .boxed();
+        let shift = select! { Token::Symbol("<<") => Operator::ShiftLeft, Token::Symbol(">>") => Operator::ShiftRight };
+        let shift = chain(sum, shift).boxed();
+        let and = chain(shift, select! { Token::Symbol("&") => Operator::BitAnd }).boxed();
+        let xor = chain(and, select! { Token::Symbol("^") => Operator::BitXor }).boxed();
+        let bits = chain(xor, select! { Token::Symbol("|") => Operator::BitOr }).boxed();
         let comparison = select! {
             Token::Symbol("<") => Operator::Lt, Token::Symbol("<=") => Operator::Le, Token::Symbol(">") => Operator::Gt,
             Token::Symbol(">=") => Operator::Ge, Token::Symbol("==") => Operator::Eq, Token::Symbol("!=") => Operator::Ne,
         }
         .labelled("an operator");
-        sum.clone().then(comparison.then(sum).or_not()).map_with(|(first, rest), extra| match rest {
+        bits.clone().then(comparison.then(bits).or_not()).map_with(|(first, rest), extra| match rest {
             None => first,
             Some(rest) => {
                 Expression { form: Form::Chain { first: Box::new(first), rest: vec![rest] }, span: span(extra.span()) }

@@ -2,7 +2,7 @@
 
 use super::index::{Size, TensorDim};
 use super::{Graph, Tensor, What};
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 use std::panic::Location;
 
 /// An element-wise expression.
@@ -20,8 +20,23 @@ pub enum Number {
     Apply(&'static str, Box<Number>, Box<Number>),
     /// `function(a, ...)`
     Call(&'static str, Vec<Number>),
-    /// `index([sizes], axis)`
-    Index(Vec<Size>, usize),
+    /// `~a`
+    Invert(Box<Number>),
+    /// `reshape(a, [sizes])` and the like
+    Form(&'static str, Vec<Argument>),
+}
+
+/// An argument of a form.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    /// A tensor.
+    Value(Number),
+    /// A list of sizes.
+    Sizes(Vec<Size>),
+    /// A size or an axis.
+    Size(Size),
+    /// A type.
+    Kind(&'static str),
 }
 
 /// An element-wise expression and the function it belongs to.
@@ -79,6 +94,12 @@ impl Elementwise {
         Elementwise::binary("!=", self, other.into())
     }
 
+    /// The quotient, rounded down.
+    #[must_use]
+    pub fn divided_down(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary("//", self, other.into())
+    }
+
     /// 1 where it is equal, else 0.
     #[must_use]
     pub fn equals(self, other: impl Into<Elementwise>) -> Elementwise {
@@ -126,8 +147,14 @@ macro_rules! operators {
         }
     )* };
 }
-operators!(Add add "+", Sub sub "-", Mul mul "*", Div div "/"; &Tensor);
-operators!(Add add "+", Sub sub "-", Mul mul "*", Div div "/"; Elementwise);
+operators!(
+    Add add "+", Sub sub "-", Mul mul "*", Div div "/", Rem rem "%", BitAnd bitand "&", BitOr bitor "|", BitXor bitxor "^",
+    Shl shl "<<", Shr shr ">>"; &Tensor
+);
+operators!(
+    Add add "+", Sub sub "-", Mul mul "*", Div div "/", Rem rem "%", BitAnd bitand "&", BitOr bitor "|", BitXor bitxor "^",
+    Shl shl "<<", Shr shr ">>"; Elementwise
+);
 
 macro_rules! number_first {
     ($($trait:ident $method:ident $text:literal $right:ty),*) => { $(
@@ -156,6 +183,20 @@ impl Neg for &Tensor {
     }
 }
 
+impl Not for Elementwise {
+    type Output = Elementwise;
+    fn not(self) -> Elementwise {
+        Elementwise { value: Number::Invert(Box::new(self.value)), graph: self.graph }
+    }
+}
+
+impl Not for &Tensor {
+    type Output = Elementwise;
+    fn not(self) -> Elementwise {
+        !Elementwise::from(self)
+    }
+}
+
 fn call(name: &'static str, arguments: Vec<Elementwise>) -> Elementwise {
     let graph = arguments.iter().find_map(|argument| argument.graph.clone());
     Elementwise { value: Number::Call(name, arguments.into_iter().map(|argument| argument.value).collect()), graph }
@@ -172,7 +213,33 @@ pub fn select(
 
 /// The tensor of these extents whose elements are their index along an axis.
 pub fn index(graph: &Graph, sizes: impl super::Dims, axis: usize) -> Elementwise {
-    Elementwise { value: Number::Index(sizes.sizes(), axis), graph: Some(graph.clone()) }
+    let arguments = vec![Argument::Sizes(sizes.sizes()), Argument::Size((axis as i64).into())];
+    Elementwise { value: Number::Form("index", arguments), graph: Some(graph.clone()) }
+}
+
+fn form(name: &'static str, value: Elementwise, rest: Vec<Argument>) -> Elementwise {
+    let arguments = std::iter::once(Argument::Value(value.value)).chain(rest).collect();
+    Elementwise { value: Number::Form(name, arguments), graph: value.graph }
+}
+
+/// Cut towards zero, within the limits of a type such as `int8`.
+pub fn cast(value: impl Into<Elementwise>, kind: &'static str) -> Elementwise {
+    form("cast", value.into(), vec![Argument::Kind(kind)])
+}
+
+/// The same elements, row by row, in another shape.
+pub fn reshape(value: impl Into<Elementwise>, sizes: impl super::Dims) -> Elementwise {
+    form("reshape", value.into(), vec![Argument::Sizes(sizes.sizes())])
+}
+
+/// Slices of a table along an axis, by a tensor of indices.
+pub fn gather(table: impl Into<Elementwise>, indices: impl Into<Elementwise>, axis: usize) -> Elementwise {
+    form("gather", table.into(), vec![Argument::Value(indices.into().value), Argument::Size((axis as i64).into())])
+}
+
+/// So many sums of slices: of those with this index.
+pub fn scatter(data: impl Into<Elementwise>, indices: impl Into<Elementwise>, size: impl Into<Size>) -> Elementwise {
+    form("scatter", data.into(), vec![Argument::Value(indices.into().value), Argument::Size(size.into())])
 }
 
 /// The functions of the text form.
@@ -189,6 +256,7 @@ pub mod function {
             pub(in super::super) fn named(name: &str, arguments: &[Elementwise]) -> Option<Elementwise> {
                 match (name, arguments) {
                     $((stringify!($name), [x]) => Some($name(x.clone())),)*
+                    ("logical_not", [x]) => Some(logical_not(x.clone())),
                     (name, [a, b]) => of_two(name, a.clone(), b.clone()),
                     _ => None,
                 }
@@ -202,8 +270,8 @@ pub mod function {
         };
     }
     functions!(
-        abs, acos, asin, atan, ceil, cos, cosh, erf, exp, floor, gelu, log, mish, round, sigmoid, silu, sin, sinh,
-        sqrt, tan, tanh
+        abs, acos, acosh, asin, asinh, atan, atanh, bit_not, ceil, cos, cosh, erf, exp, floor, gelu, log, mish, round,
+        sigmoid, silu, sin, sinh, sqrt, tan, tanh
     );
 
     macro_rules! functions_of_two {
@@ -222,7 +290,12 @@ pub mod function {
             }
         )* };
     }
-    functions_of_two!(max, min, pow);
+    functions_of_two!(bit_and, bit_or, bit_xor, logical_and, logical_or, max, min, pow, shift_left, shift_right);
+
+    /// 1 where `x` is 0, else 0.
+    pub fn logical_not(x: impl Into<Elementwise>) -> Elementwise {
+        call("logical_not", vec![x.into()])
+    }
 
     #[cfg(test)]
     mod tests {

@@ -7,7 +7,7 @@
 //!
 //! Sizes stay sizes and indices indices, as the types of Rust have it: the call decides which arithmetic is meant.
 
-use super::arithmetic::{function, index, select};
+use super::arithmetic::{cast, function, gather, index, reshape, scatter, select};
 use super::{
     Access, Affine, Combination, Elementwise, Graph, Size, Tensor, TensorDim, TensorIndex, TensorOutput, cond,
 };
@@ -62,7 +62,7 @@ impl<'s> Replay<'_, 's> {
                     let sizes: Vec<Size> = arguments.iter().map(|size| self.size(size)).collect();
                     self.tensor(*object).bind_dims(sizes);
                 }
-                Statement::Method { .. } => {}
+                Statement::Method { .. } | Statement::Built { .. } => {}
                 Statement::Contract { target, index, operator, value, .. } => {
                     let tensor = self.contract(*target, index, operator, value, &statements[number + 1..]);
                     self.names.insert(target.text, Value::Tensor(tensor));
@@ -239,18 +239,21 @@ impl<'s> Replay<'_, 's> {
                 }
                 left.into()
             }
-            Form::Call { function, arguments } if function.text == "index" => {
-                let [Expression { form: Form::List(sizes), .. }, Expression { form: Form::Integer(axis), .. }] =
-                    arguments.as_slice()
-                else {
-                    panic!("no index")
-                };
-                let sizes: Vec<Size> = sizes.iter().map(|size| self.size(size)).collect();
-                index(self.graph, sizes, *axis as usize)
+            Form::Invert(value) => !Elementwise::from(self.number(value)),
+            Form::Call { function, arguments } if arguments.iter().any(|argument| self.is_of_form(argument)) => {
+                self.form(function.text, arguments)
             }
             Form::Call { function: name, arguments } => {
                 if let Some(place) = self.above.iter().rposition(|known| known.name.text == name.text) {
                     return self.called(place, arguments);
+                }
+                if let ("gather" | "scatter", [a, b, rest @ ..]) = (name.text, arguments.as_slice()) {
+                    let (a, b) = (Elementwise::from(self.number(a)), Elementwise::from(self.number(b)));
+                    return Number::Other(match (name.text, rest) {
+                        ("scatter", [size]) => scatter(a, b, self.size(size)),
+                        (_, [Expression { form: Form::Integer(axis), .. }]) => gather(a, b, *axis as usize),
+                        _ => gather(a, b, 0),
+                    });
                 }
                 let values: Vec<Elementwise> = arguments.iter().map(|value| self.number(value).into()).collect();
                 match values.as_slice() {
@@ -260,6 +263,35 @@ impl<'s> Replay<'_, 's> {
             }
             _ => panic!("no value"),
         })
+    }
+
+    /// Whether an argument is a list of sizes or a type.
+    fn is_of_form(&self, argument: &Expression<'s>) -> bool {
+        match argument.form {
+            Form::List(_) => true,
+            Form::Name(name) => !self.names.contains_key(name.text),
+            _ => false,
+        }
+    }
+
+    fn form(&mut self, function: &str, arguments: &[Expression<'s>]) -> Elementwise {
+        let sizes = |list: &Expression<'s>| match &list.form {
+            Form::List(sizes) => sizes.iter().map(|size| self.size(size)).collect::<Vec<Size>>(),
+            _ => panic!("no list"),
+        };
+        match (function, arguments) {
+            ("index", [list, Expression { form: Form::Integer(axis), .. }]) => {
+                index(self.graph, sizes(list), *axis as usize)
+            }
+            ("reshape", [value, list]) => {
+                let list = sizes(list);
+                reshape(self.number(value), list)
+            }
+            ("cast", [value, Expression { form: Form::Name(kind), .. }]) => {
+                cast(self.number(value), kind.text.to_owned().leak())
+            }
+            _ => panic!("no form `{function}`"),
+        }
     }
 
     /// A call of a function of the file is one of a Rust function.
@@ -309,7 +341,13 @@ fn compared(operator: Operator, a: Elementwise, b: Elementwise) -> Elementwise {
         Operator::Ge => a.at_least(b),
         Operator::Eq => a.equals(b),
         Operator::Ne => a.differs(b),
-        Operator::FloorDiv | Operator::Rem => panic!("no operation on tensors"),
+        Operator::Rem => a % b,
+        Operator::ShiftLeft => a << b,
+        Operator::ShiftRight => a >> b,
+        Operator::BitAnd => a & b,
+        Operator::BitXor => a ^ b,
+        Operator::BitOr => a | b,
+        Operator::FloorDiv => a.divided_down(b),
     }
 }
 

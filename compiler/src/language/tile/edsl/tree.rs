@@ -1,6 +1,6 @@
 //! Steps to the syntax tree of the text form.
 
-use super::arithmetic::Number;
+use super::arithmetic::{Argument, Number};
 use super::index::{Affine, Bound, Size, TensorIndex, Tree};
 use super::{Access, Fault, Form, Recorder, Statement as Contraction, What};
 use crate::language::Options;
@@ -156,13 +156,18 @@ impl Found {
         match value {
             Number::Tensor(_) | Number::Constant(_) => {}
             Number::Size(size) => self.size(&size.0),
-            Number::Negate(a) => self.number(a),
+            Number::Negate(a) | Number::Invert(a) => self.number(a),
             Number::Apply(_, a, b) => {
                 self.number(a);
                 self.number(b);
             }
             Number::Call(_, arguments) => arguments.iter().for_each(|a| self.number(a)),
-            Number::Index(sizes, _) => sizes.iter().for_each(|size| self.size(&size.0)),
+            Number::Form(_, arguments) => arguments.iter().for_each(|argument| match argument {
+                Argument::Value(value) => self.number(value),
+                Argument::Sizes(sizes) => sizes.iter().for_each(|size| self.size(&size.0)),
+                Argument::Size(size) => self.size(&size.0),
+                Argument::Kind(_) => {}
+            }),
         }
     }
 }
@@ -272,11 +277,19 @@ impl<'s> Writer<'s> {
             Number::Call(function, arguments) => {
                 self.call(function, arguments.iter().map(|a| self.number(a)).collect())
             }
-            Number::Index(sizes, axis) => {
-                let sizes = self.expression(Syntax::List(sizes.iter().map(|size| self.size(size)).collect()));
-                let axis = self.expression(Syntax::Integer(*axis as i64));
-                self.call("index", vec![sizes, axis])
+            Number::Invert(a) => self.expression(Syntax::Invert(Box::new(self.number(a)))),
+            Number::Form(function, arguments) => {
+                self.call(function, arguments.iter().map(|argument| self.argument(argument)).collect())
             }
+        }
+    }
+
+    fn argument(&self, argument: &'s Argument) -> Expression<'s> {
+        match argument {
+            Argument::Value(value) => self.number(value),
+            Argument::Sizes(sizes) => self.expression(Syntax::List(sizes.iter().map(|size| self.size(size)).collect())),
+            Argument::Size(size) => self.size(size),
+            Argument::Kind(kind) => self.expression(Syntax::Name(self.name(kind))),
         }
     }
 }
@@ -284,8 +297,12 @@ impl<'s> Writer<'s> {
 /// How tightly an operator binds; comparisons, at 0, do not follow each other.
 fn level(operator: Operator) -> u32 {
     match operator {
-        Operator::Add | Operator::Sub => 1,
-        Operator::Mul | Operator::Div | Operator::FloorDiv | Operator::Rem => 2,
+        Operator::BitOr => 1,
+        Operator::BitXor => 2,
+        Operator::BitAnd => 3,
+        Operator::ShiftLeft | Operator::ShiftRight => 4,
+        Operator::Add | Operator::Sub => 5,
+        Operator::Mul | Operator::Div | Operator::FloorDiv | Operator::Rem => 6,
         _ => 0,
     }
 }
@@ -297,6 +314,12 @@ fn operator_of(text: &str) -> Operator {
         "*" => Operator::Mul,
         "/" => Operator::Div,
         "//" => Operator::FloorDiv,
+        "%" => Operator::Rem,
+        "<<" => Operator::ShiftLeft,
+        ">>" => Operator::ShiftRight,
+        "&" => Operator::BitAnd,
+        "^" => Operator::BitXor,
+        "|" => Operator::BitOr,
         "<" => Operator::Lt,
         "<=" => Operator::Le,
         ">" => Operator::Gt,
