@@ -11,7 +11,7 @@ mod xml;
 
 use arch::Machine;
 use arch::axi::{self, AxiPort, Interface};
-use arch::registers::{self, Access, Region};
+use arch::registers::{self, Access, REGION_INSTRUCTIONS, Region};
 use arch::rtl::Direction;
 use xml::Xml;
 
@@ -60,7 +60,7 @@ pub fn component(component: &Component<'_>, head: &str) -> String {
                 bus_interface(xml, interface, &ports);
             }
         });
-        xml.element("memoryMaps", memory_map);
+        xml.element("memoryMaps", |xml| memory_map(xml, component.machine));
         xml.element("model", |xml| model(xml, component.top, &ports));
         xml.element("fileSets", |xml| file_set(xml, component.sources));
         xml.leaf("description", &format!("Grid of {} behind AXI", component.machine));
@@ -134,7 +134,7 @@ fn bus_interface(xml: &mut Xml, interface: Interface, ports: &[AxiPort]) {
     });
 }
 
-fn memory_map(xml: &mut Xml) {
+fn memory_map(xml: &mut Xml, machine: &Machine) {
     xml.element("memoryMap", |xml| {
         xml.leaf("name", MEMORY_MAP);
         let shell = 4 * axi::REGISTERS.len() as u32;
@@ -144,9 +144,16 @@ fn memory_map(xml: &mut Xml) {
                 register(xml, row.name, row.meaning, row.offset, row.access);
             }
         });
-        for (region, holds) in Region::ALL {
-            let (name, base) = (format!("{region:?}").to_lowercase(), axi::WINDOW + 4 * region.base());
-            address_block(xml, &name, holds, base, REGION_BYTES, |xml| {
+        let first =
+            Region::ALL.map(|(region, holds)| (region, holds, format!("{region:?}").to_lowercase(), region.base()));
+        // Long programs go on in further regions.
+        let is_long = machine.program_depth() > REGION_INSTRUCTIONS;
+        let more =
+            Region::ALL.into_iter().filter(|(region, _)| is_long && region.is_program()).map(|(region, holds)| {
+                (region, holds, format!("{region:?}_more").to_lowercase(), region.instruction(REGION_INSTRUCTIONS))
+            });
+        for (region, holds, name, base) in first.into_iter().chain(more) {
+            address_block(xml, &name, holds, axi::WINDOW + 4 * base, REGION_BYTES, |xml| {
                 if region == Region::Registers {
                     xml.leaf("usage", "register");
                     for row in registers::REGISTERS {
@@ -257,6 +264,7 @@ fn hex(value: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arch::machine::MachineSpec;
 
     /// The buses of AMBA and the signals of Vivado, by the names under which their definitions are published.
     #[test]
@@ -299,6 +307,23 @@ mod tests {
         }
         assert!(path.is_empty(), "{path:?}");
         found
+    }
+
+    #[test]
+    fn long_programs_have_further_regions() {
+        let spec = MachineSpec { program_depth: Some(4096), ..MachineSpec::default() };
+        let machine = Machine::try_from(spec).unwrap();
+        let (vendor, library, version) = ("us", "ours", "1.5");
+        let about =
+            Component { name: "long", vendor, library, version, top: "tabla_axi", sources: &[], machine: &machine };
+        let found = read(&component(&about, "made by hand"));
+        let all = |what: &str| -> Vec<&str> {
+            let block = format!("component/memoryMaps/memoryMap/addressBlock/{what}");
+            found.iter().filter(|(place, _)| *place == block).map(|(_, text)| text.as_str()).collect()
+        };
+        assert_eq!(all("name")[8..], ["alu_more", "root_more", "move_more", "load_more", "scalar_more"]);
+        // Words 0x9_0000 to 0xc_0000 and 0xe_0000, four bytes each, behind 4 MB.
+        assert_eq!(all("baseAddress")[8..], ["'h640000", "'h680000", "'h6c0000", "'h700000", "'h780000"]);
     }
 
     /// Buses, addresses, ports and files as docs/registers.md and the table of the shell's ports have them.

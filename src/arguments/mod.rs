@@ -361,8 +361,9 @@ pub struct Predict {
     pub deny_saturation: bool,
 }
 
+/// A function and the table that it is scored on.
 #[derive(Debug, Args)]
-pub struct Score {
+pub struct ScoredRows {
     /// Program: a model (.onnx, .tflite), or a function
     pub program: PathBuf,
     /// Table of features and targets, in any format that `train` reads
@@ -374,6 +375,12 @@ pub struct Score {
     pub selection: SelectionOptions,
     #[command(flatten)]
     pub entry: Entry,
+}
+
+#[derive(Debug, Args)]
+pub struct Score {
+    #[command(flatten)]
+    pub scored: ScoredRows,
     /// Records from which binary points are chosen: CSV, LIBSVM, .npy, .npz, Parquet, JSON or JSON lines; default: the rows of --data
     #[arg(long, value_name = "FILE")]
     pub calibrate: Option<PathBuf>,
@@ -384,17 +391,8 @@ pub struct Score {
 
 #[derive(Debug, Args)]
 pub struct Deploy {
-    /// Program: a model (.onnx, .tflite), or a function
-    pub program: PathBuf,
-    /// Table of features and targets, in any format that `train` reads
-    #[arg(long, value_name = "FILE")]
-    pub data: PathBuf,
     #[command(flatten)]
-    pub file: DataFile,
-    #[command(flatten)]
-    pub selection: SelectionOptions,
-    #[command(flatten)]
-    pub entry: Entry,
+    pub scored: ScoredRows,
     /// Points, hundredths of accuracy or of R2, that the score of the hardware may be from golden's
     #[arg(long, value_name = "POINTS", default_value_t = 0.5, value_parser = values::parse_points)]
     pub within: f64,

@@ -4,12 +4,10 @@ use super::figures;
 use crate::arguments::{Deploy, Format, Global};
 use crate::output::{self, Talk};
 use crate::render;
-use crate::subject;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::documents::Document;
 use workbench::functions::deploy::{Deployed, Deployment, Terms};
-use workbench::functions::score::Rows;
 use workbench::writing::folder::Earlier;
 use workbench::{Failure, documents};
 
@@ -25,9 +23,8 @@ pub struct Written {
 
 /// Build, run what was built, and put it in its place or refuse it.
 pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, Some(&options.program), &options.entry)?;
-    let reading = options.file.reading(&options.entry.limits);
-    let rows = Rows { path: &options.data, reading, selection: options.selection.choices.clone() };
+    let project = options.scored.project(global)?;
+    let rows = options.scored.rows();
     let terms = Terms { within: options.within, share: options.split, seed: options.seed };
     let deployment = talk.during("compiling", || Deployment::new(&project, &rows, terms, talk))?;
     let warnings = deployment.built.report.warnings();

@@ -2,20 +2,30 @@
 
 pub mod deploy;
 
-use crate::arguments::{Format, Global, Score};
+use crate::arguments::{Format, Global, Score, ScoredRows};
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
 use workbench::documents::Document;
 use workbench::functions::score::{self, Rows, Scored};
-use workbench::{Failure, documents};
+use workbench::{Failure, Project, documents};
+
+impl ScoredRows {
+    fn project(&self, global: &Global) -> Result<Project, Failure> {
+        subject::project(global, Some(&self.program), &self.entry)
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        let reading = self.file.reading(&self.entry.limits);
+        Rows { path: &self.data, reading, selection: self.selection.choices.clone() }
+    }
+}
 
 /// Score, print.
 pub fn run(global: &Global, options: &Score, talk: &Talk) -> Result<(), Failure> {
-    let mut project = subject::project(global, Some(&options.program), &options.entry)?;
+    let mut project = options.scored.project(global)?;
     project.calibrate.clone_from(&options.calibrate);
-    let reading = options.file.reading(&options.entry.limits);
-    let rows = Rows { path: &options.data, reading, selection: options.selection.choices.clone() };
+    let rows = options.scored.rows();
     let scored = Scored::new(&project, &rows, options.engine, talk)?;
     let denied = scored.verdict.as_ref().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
     match global.format {
