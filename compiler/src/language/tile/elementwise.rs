@@ -84,12 +84,13 @@ pub(super) enum Draft {
     /// `index([...], axis)`
     Axis(usize),
     Apply(Operation, Vec<Value>),
+    /// Operators of one level, each between two values.
+    Chain(Vec<Operator>, Vec<Value>),
 }
 
 pub(super) enum Operation {
     Negate(usize),
     Cast(Element),
-    Chain(Vec<Operator>),
     Known(Known),
 }
 
@@ -201,7 +202,7 @@ impl<'s> Lowering<'s, '_> {
                 }
                 let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
                 let shape = self.broadcast(&values, expression.span)?;
-                Some(Value { node: Draft::Apply(Operation::Chain(operators), values), shape })
+                Some(Value { node: Draft::Chain(operators, values), shape })
             }
             Form::Call { function, arguments } if FORMS.contains(&function.text) => self.form(*function, arguments),
             Form::Call { function, arguments } => {
@@ -284,6 +285,14 @@ fn emit(value: &Value, rank: usize, body: &mut Body) -> NodeId {
         }
         Draft::Axis(axis) if value.shape[*axis] == 1 => body.push(Node::Constant(0.0)),
         Draft::Axis(axis) => body.push(Node::Iterator(IterId(aligned + axis))),
+        // In the order of evaluation, so that parentheses around a beginning change nothing.
+        Draft::Chain(operators, values) => {
+            let first = emit(&values[0], rank, body);
+            operators.iter().zip(&values[1..]).fold(first, |left, (operator, value)| {
+                let right = emit(value, rank, body);
+                applied(*operator, left, right, body)
+            })
+        }
         Draft::Apply(operation, values) => {
             let nodes: Vec<NodeId> = values.iter().map(|value| emit(value, rank, body)).collect();
             match operation {
@@ -292,13 +301,6 @@ fn emit(value: &Value, rank: usize, body: &mut Body) -> NodeId {
                 Operation::Negate(_) => {
                     let negated = body.push(Node::Unary(Unary::Neg, nodes[0]));
                     body.push(Node::Unary(Unary::Neg, negated))
-                }
-                Operation::Chain(operators) => {
-                    let mut left = nodes[0];
-                    for (operator, &right) in operators.iter().zip(&nodes[1..]) {
-                        left = applied(*operator, left, right, body);
-                    }
-                    left
                 }
                 Operation::Cast(element) => body.push(Node::Cast(*element, nodes[0])),
                 Operation::Known(Known::Not) => body.push(Node::Unary(Unary::Not, nodes[0])),
