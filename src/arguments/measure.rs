@@ -44,12 +44,16 @@ pub struct Bench {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("data", |data| data.required(false).required_unless_present("others")))]
 pub struct Report {
     #[command(flatten)]
     pub train: Train,
     /// Widths of a word in which the training is repeated, to see what they cost
     #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
     pub words: Vec<u32>,
+    /// Folders of reports to compare with the first, which stands in the program's place; nothing is trained or written then
+    #[arg(value_name = "FOLDER")]
+    pub others: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,8 +7,10 @@ use crate::subject;
 use crate::training_talk::TrainingTalk;
 use fpga::flow::DIE;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use workbench::documents::Document;
 use workbench::report::Measured;
+use workbench::report::comparison::{Comparison, DOCUMENT};
 use workbench::writing::folder::Earlier;
 use workbench::writing::{Files, pretty};
 use workbench::{Failure, Project, RunOptions};
@@ -39,12 +41,17 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The forms of a report.
-const PAGES: [&str; 3] = ["report.html", "report.json", "report.txt"];
+/// The forms of a report, and its timeline for Perfetto.
+const PAGES: [&str; 4] = ["report.html", DOCUMENT, "report.txt", "timeline.json"];
 
 /// Write the report of a training.
 pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure> {
     let train = &options.train;
+    if let (Some(first), [_, ..]) = (&train.program, options.others.as_slice()) {
+        let folders: Vec<PathBuf> = std::iter::once(first).chain(&options.others).cloned().collect();
+        let comparison = Comparison::of(&folders)?;
+        return output::either(global.format, || comparison.text(), || Document::new(&comparison));
+    }
     if train.ranks.is_some() {
         let says = "a report is about one machine, whose weights are those of any number of ranks: leave --ranks out";
         return Err(Failure::Usage(says.to_owned()));
@@ -58,7 +65,9 @@ pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure
     let measured = measured(global, project, options, talk)?.with_die(die);
     let page = measured.page();
     let mut files = Files::new();
-    for (name, content) in PAGES.into_iter().zip([page.html()?, pretty(&page.document()), page.text()]) {
+    for (name, content) in
+        PAGES.into_iter().zip([page.html()?, pretty(&page.document()), page.text(), pretty(&page.timeline.trace())])
+    {
         files.add(name, content);
     }
     files.publish(&folder, Earlier::Kept, &guard)?;

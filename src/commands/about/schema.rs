@@ -19,6 +19,7 @@ use workbench::documents::{Document, Problems};
 use workbench::functions::score::Scored;
 use workbench::model_file::ModelFile;
 use workbench::report::ReportDocument;
+use workbench::report::comparison::Comparison;
 use workbench::report::{explanation, trained};
 use workbench::settings::ProgramFile;
 use workbench::{Failure, checkpoint::Checkpoint, writing};
@@ -39,6 +40,7 @@ const SCHEMAS: &[Entry] = &[
     ("cache", "Result of `cache`", written::<Document<cache::Kept>>),
     ("checkpoint", "A training that can go on, which `train --checkpoint` writes", read::<Checkpoint>),
     ("code", "Result of `explain CODE`: a diagnostic code", written::<Document<code::Explained>>),
+    ("comparison", "Result of `report A B`: reports side by side", written::<Document<Comparison>>),
     ("config", "A configuration (TOML)", read::<ConfigFile>),
     ("deploy", "Result of `deploy`", written::<Document<deploy::Written>>),
     ("derive", "Result of `derive`", written::<Document<derive::Derived>>),

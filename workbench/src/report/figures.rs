@@ -10,6 +10,22 @@ pub fn figure(value: f64) -> String {
     text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
 }
 
+/// Four digits with a prefix of the unit: `0.9912`, `30.12`, `72018`, `3.333 M`; whole numbers below a million have all theirs.
+pub fn four_digits(value: f64) -> String {
+    let whole = value.fract() == 0.0 && value.abs() < 1e6;
+    if whole || !value.is_finite() {
+        return value.to_string();
+    }
+    let prefixes = [(1e12, " T"), (1e9, " G"), (1e6, " M")];
+    let (scale, prefix) = prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale).unwrap_or((1.0, ""));
+    let scaled = value / scale;
+    if scaled.abs() < 1e-3 {
+        return format!("{scaled:.3e}");
+    }
+    let digits = (3 - scaled.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{scaled:.digits$}{prefix}")
+}
+
 /// Cycles of a sample, and what cannot be beaten, with the resources of which anything is used.
 pub fn pace(pace: &Pace) -> String {
     let Pace { cycles_per_sample, samples_per_step, latency_cycles, bounds, distance } = pace;
@@ -39,4 +55,26 @@ pub fn saturations(all: &[Saturation]) -> String {
 /// How far results are from golden's, in one line.
 pub fn distance(Distance { absolute, relative }: Distance) -> String {
     format!("distance from golden: {absolute:.3e}, {:.3} % of the largest value", 100.0 * relative)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::four_digits;
+
+    #[test]
+    fn numbers_have_four_digits_and_a_prefix() {
+        let shown = [
+            (0.991_228, "0.9912"),
+            (30.123_6, "30.12"),
+            (72_018.0, "72018"),
+            (3_333_333.3, "3.333 M"),
+            (2e9, "2.000 G"),
+            (-0.056_479, "-0.05648"),
+            (9.645e-5, "9.645e-5"),
+            (0.0, "0"),
+        ];
+        for (value, text) in shown {
+            assert_eq!(four_digits(value), text, "{value}");
+        }
+    }
 }

@@ -9,7 +9,9 @@
 //! | [`trained`] | what a training gave |
 //! | [`page`] | all of it on one page, from what is [`measured`] |
 //! | [`figures`] | figures as lines of a text |
+//! | [`comparison`] | reports side by side |
 
+pub mod comparison;
 pub mod explanation;
 pub mod fates;
 pub mod figures;
@@ -368,7 +370,7 @@ impl Report {
             self.measured_on
         );
         text.push_str(&figures::pace(&cycles.pace));
-        text.push_str(&format!("samples per second  {:10.0}\n", cycles.samples_per_second));
+        text.push_str(&format!("samples per second  {:>10}\n", figures::four_digits(cycles.samples_per_second)));
         if cycles.tiles > 1 {
             text.push_str(&format!("tiles of a batch    {:10}\n", cycles.tiles));
         }

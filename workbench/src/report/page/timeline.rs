@@ -16,6 +16,7 @@ use arch::origin::Lines;
 use arch::timing::{self, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 use sim::array::Array;
 use sim::array::watch::{Observation, StreamView};
 use sim::driver::{self, Driver, Run};
@@ -296,6 +297,36 @@ impl Timeline {
             let _ = write!(svg, "<line class=\"line5\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{floor}\"/>");
         }
         svg + "</svg>"
+    }
+
+    /// For Perfetto and other viewers of the Trace Event Format: a process per unit, a cycle as a microsecond. Bars of a unit that overlap, as
+    /// those of trees do, lie on threads of their own.
+    pub fn trace(&self) -> Value {
+        let name = |kind: &str, process: usize, thread: usize, name: &str| json!({"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}});
+        let mut events = vec![name("process_name", 0, 0, "steps"), name("thread_name", 0, 0, "1 us is a cycle")];
+        let ends = self.steps.iter().skip(1).chain([&self.cycles]);
+        events.extend(self.steps.iter().zip(ends).enumerate().map(|(step, (start, end))| {
+            json!({"ph": "X", "name": format!("step {step}"), "pid": 0, "tid": 0, "ts": start, "dur": end - start})
+        }));
+        for (process, lane) in (1..).zip(&self.lanes) {
+            events.push(name("process_name", process, 0, lane.unit));
+            let mut free: Vec<u64> = Vec::new();
+            let mut bars: Vec<&Bar> = lane.bars.iter().collect();
+            bars.sort_by_key(|bar| bar.start);
+            for bar in bars {
+                let thread = free.iter().position(|&end| end <= bar.start).unwrap_or(free.len());
+                if thread == free.len() {
+                    free.push(0);
+                    events.push(name("thread_name", process, thread, lane.unit));
+                }
+                free[thread] = bar.end;
+                let (from, long) = (bar.start, bar.end - bar.start);
+                let detail = json!({"step": bar.step, "line": bar.line, "fused lines": bar.fused});
+                let event = json!({"ph": "X", "name": bar.what, "pid": process, "tid": thread, "ts": from, "dur": long, "args": detail});
+                events.push(event);
+            }
+        }
+        json!({"traceEvents": events, "displayTimeUnit": "ns"})
     }
 
     /// The same for people without pictures.
