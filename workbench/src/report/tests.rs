@@ -1,5 +1,6 @@
 //! A report beside what it is made of, and beside figures by hand.
 
+use super::page::timeline::{Bar, Lane};
 use super::*;
 use crate::report::explanation::{Explained, Explanation};
 use crate::report::fates::Fates;
@@ -273,4 +274,16 @@ bound                     1.50   (by multiply-adds)
 distance to bound        11.33
 ";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn bars_that_overlap_lie_on_threads_of_their_own() {
+    let bar = |start, end| Bar { start, end, step: 0, what: "add".to_owned(), line: 1, fused: Vec::new() };
+    let bars = vec![bar(0, 4), bar(2, 6), bar(4, 5)];
+    let timeline = Timeline { cycles: 6, steps: vec![0], lanes: vec![Lane { unit: "trees", busy: 6, bars }] };
+    let trace = timeline.trace();
+    let slices =
+        trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X" && event["pid"] == 1);
+    let threads: Vec<_> = slices.map(|slice| (slice["ts"].as_u64(), slice["tid"].as_u64())).collect();
+    assert_eq!(threads, [(Some(0), Some(0)), (Some(2), Some(1)), (Some(4), Some(0))]);
 }
