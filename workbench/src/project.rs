@@ -35,6 +35,7 @@ use crate::room::Room;
 use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
+use arch::rtl::CoreName;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
@@ -74,6 +75,8 @@ pub struct Project {
     stays_asked: FunctionOptions,
     /// Records per step of a function, as the command line has them.
     records_asked: Option<RecordsPerStep>,
+    /// Name of the generated core, as the command line has it.
+    core_asked: Option<CoreName>,
     /// Existing grid to compile for.
     target_grid: Option<Machine>,
     /// How many boards share its batches.
@@ -101,6 +104,8 @@ pub struct Request {
     pub function: FunctionOptions,
     /// Records per step of a function, if the command line says how many.
     pub records: Option<RecordsPerStep>,
+    /// Name of the generated core, if the command line names one.
+    pub module: Option<CoreName>,
 }
 
 /// What of a project is in memory.
@@ -179,7 +184,7 @@ impl Project {
         let configured = own.is_some_and(|own| library::same(&own, &path));
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
+        Ok(project.asked(request))
     }
 
     /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
@@ -217,7 +222,7 @@ impl Project {
             path,
         };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
+        Ok(project.asked(request))
     }
 
     /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
@@ -236,10 +241,12 @@ impl Project {
         };
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let configured = own.is_some_and(|own| library::same(&own, &self.path));
-        let Project { path, source, language, imported, settings, trained, stays_asked, records_asked, .. } = self;
+        let Project {
+            path, source, language, imported, settings, trained, stays_asked, records_asked, core_asked, ..
+        } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained, stays_asked, records_asked, ..project })
+        Ok(Project { trained, stays_asked, records_asked, core_asked, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
@@ -252,6 +259,12 @@ impl Project {
     pub fn with_settings(self, text: &str) -> Project {
         let name = self.path.with_extension("toml").display().to_string();
         Project { settings: Some(Source { name, text: text.to_owned() }), trained: None, ..self }
+    }
+
+    /// With what the request has beside the program.
+    fn asked(self, request: &Request) -> Project {
+        let (stays_asked, core_asked) = (request.function.clone(), request.module.clone());
+        Project { stays_asked, core_asked, records_asked: request.records, ..self }
     }
 
     fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {
@@ -291,6 +304,7 @@ impl Project {
             trained: None,
             stays_asked,
             records_asked,
+            core_asked: None,
             target_grid,
             divided: None,
             calibrate: None,
@@ -560,6 +574,12 @@ impl Project {
     /// Name of the program without folder and extension.
     pub fn name(&self) -> String {
         self.path.file_stem().map_or("program".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The name of the core that is generated.
+    pub fn core(&self) -> CoreName {
+        let asked = self.core_asked.as_ref().or(self.config.build.module.as_ref());
+        asked.cloned().unwrap_or_else(|| CoreName::near(&self.name()))
     }
 
     /// A path of the config, as seen from the working directory.
