@@ -15,7 +15,7 @@ use tool::{done, fails};
 const SETTINGS: &str = "[train]\nprediction = \"h\"\nloss = \"logistic\"\nlabels = { 0 = 0, 1 = 1 }\nbias = true\nstandardise = false\n\
                         order = \"rows\"\nsplit = 0.8\nbatch = 4\nepochs = 1\nmu = 0.25\n[train.sizes]\nm = \"inputs\"\n";
 const GRID: &str =
-    "program = \"logistic.t\"\n[machine]\npus = 2\npes_per_pu = 4\nstream_words = 8\n[build]\ndata = \"data.csv\"\n";
+    "program = \"logistic.t\"\n[machine]\npus = 1\npes_per_pu = 2\nstream_words = 2\n[build]\ndata = \"data.csv\"\n";
 
 /// Features of a row, and how many rows there are; the bias is an input, too.
 const FEATURES: usize = 5;
@@ -119,11 +119,11 @@ const WINE: [&str; 10] = [
     "--calibrate",
     "examples/wine.csv",
     "--machine",
-    "pus=1",
+    "pus=2",
     "--machine",
-    "pes_per_pu=8",
+    "pes_per_pu=2",
     "--machine",
-    "stream_words=8",
+    "stream_words=2",
 ];
 
 fn row(n: usize) -> ([f64; FEATURES], u8) {

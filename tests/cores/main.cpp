@@ -17,7 +17,8 @@
 double sc_time_stamp() { return 0; }
 
 static Vpair pair;
-// What waits on its way in, transfers of 8 words, and what has come out.
+// Words of a transfer; what waits on its way in, and what has come out.
+enum { WORDS = 2 };
 static const int16_t *sent;
 static uint32_t sends, received, wanted;
 static int16_t *into;
@@ -25,15 +26,15 @@ static int16_t *into;
 static void cycle()
 {
     pair.s_axis_tvalid = sends != 0;
-    if (sends != 0) memcpy(&pair.s_axis_tdata, sent, 16);
+    if (sends != 0) memcpy(&pair.s_axis_tdata, sent, 2 * WORDS);
     pair.m_axis_tready = received != wanted;
     pair.s_axi_aclk = 0;
     pair.eval();
     bool aw = pair.s_axi_awvalid && pair.s_axi_awready, w = pair.s_axi_wvalid && pair.s_axi_wready;
     bool ar = pair.s_axi_arvalid && pair.s_axi_arready;
     if (pair.s_axis_tvalid && pair.s_axis_tready) {
-        sent += 8;
-        sends -= 8;
+        sent += WORDS;
+        sends -= WORDS;
     }
     if (pair.m_axis_tvalid && pair.m_axis_tready) into[received++] = (int16_t)pair.m_axis_tdata;
     pair.s_axi_aclk = 1;
@@ -124,7 +125,7 @@ static int next()
 
 static void tell(const float *values, int count)
 {
-    for (int n = 0; n < count; n++) printf("%.9g%c", values[n], n + 1 < count ? ' ' : '\n');
+    for (int n = 0; n < count; n++) printf("%.17g%c", values[n], n + 1 < count ? ' ' : '\n');
 }
 
 static float w[INPUTS], x[BATCH * INPUTS], y[BATCH], h, X[13], label, probabilities[3];

@@ -17,7 +17,7 @@ module pair (
     output wire [31:0]  s_axi_rdata,
     output wire         s_axi_rvalid,
     input  wire         s_axi_rready,
-    input  wire [127:0] s_axis_tdata,
+    input  wire [31:0]  s_axis_tdata,
     input  wire         s_axis_tvalid,
     output wire         s_axis_tready,
     output wire [15:0]  m_axis_tdata,
@@ -43,7 +43,7 @@ module pair (
         .s_axi_bresp(), .s_axi_bvalid(bvalid[0]), .s_axi_bready(s_axi_bready && !second),
         .s_axi_araddr(s_axi_araddr), .s_axi_arprot(3'd0), .s_axi_arvalid(s_axi_arvalid && !second), .s_axi_arready(arready[0]),
         .s_axi_rdata(rdata[0 +: 32]), .s_axi_rresp(), .s_axi_rvalid(rvalid[0]), .s_axi_rready(s_axi_rready && !second),
-        .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(16'hffff), .s_axis_tlast(1'b0), .s_axis_tvalid(s_axis_tvalid && !second),
+        .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(4'hf), .s_axis_tlast(1'b0), .s_axis_tvalid(s_axis_tvalid && !second),
         .s_axis_tready(in_ready[0]), .m_axis_tdata(out_data[0 +: 16]), .m_axis_tkeep(), .m_axis_tlast(),
         .m_axis_tvalid(out_valid[0]), .m_axis_tready(m_axis_tready && !second), .run_done()
     );
@@ -54,7 +54,7 @@ module pair (
         .s_axi_bresp(), .s_axi_bvalid(bvalid[1]), .s_axi_bready(s_axi_bready && second),
         .s_axi_araddr(s_axi_araddr), .s_axi_arprot(3'd0), .s_axi_arvalid(s_axi_arvalid && second), .s_axi_arready(arready[1]),
         .s_axi_rdata(rdata[32 +: 32]), .s_axi_rresp(), .s_axi_rvalid(rvalid[1]), .s_axi_rready(s_axi_rready && second),
-        .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(16'hffff), .s_axis_tlast(1'b0), .s_axis_tvalid(s_axis_tvalid && second),
+        .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(4'hf), .s_axis_tlast(1'b0), .s_axis_tvalid(s_axis_tvalid && second),
         .s_axis_tready(in_ready[1]), .m_axis_tdata(out_data[16 +: 16]), .m_axis_tkeep(), .m_axis_tlast(),
         .m_axis_tvalid(out_valid[1]), .m_axis_tready(m_axis_tready && second), .run_done()
     );

@@ -8,6 +8,7 @@
 //! | [`settings`] | the `[train]` table beside a program |
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+//! | `names` | where results go, and what the core is called |
 //! | [`store`] | the sample store beside a grid |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
@@ -15,6 +16,7 @@ pub mod board;
 pub mod config;
 mod files;
 pub mod library;
+mod names;
 pub mod plan;
 pub mod recipe;
 pub mod resident;
@@ -259,12 +261,6 @@ impl Project {
     pub fn with_settings(self, text: &str) -> Project {
         let name = self.path.with_extension("toml").display().to_string();
         Project { settings: Some(Source { name, text: text.to_owned() }), trained: None, ..self }
-    }
-
-    /// With what the request has beside the program.
-    fn asked(self, request: &Request) -> Project {
-        let (stays_asked, core_asked) = (request.function.clone(), request.module.clone());
-        Project { stays_asked, core_asked, records_asked: request.records, ..self }
     }
 
     fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {
@@ -576,25 +572,9 @@ impl Project {
         self.path.file_stem().map_or("program".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The name of the core that is generated.
-    pub fn core(&self) -> CoreName {
-        let asked = self.core_asked.as_ref().or(self.config.build.module.as_ref());
-        asked.cloned().unwrap_or_else(|| CoreName::near(&self.name()))
-    }
-
     /// A path of the config, as seen from the working directory.
     pub fn beside_config(&self, path: Option<&PathBuf>) -> Option<PathBuf> {
         beside(self.config_source.as_ref(), path)
-    }
-
-    /// Where `build` writes.
-    pub fn out_folder(&self, asked: Option<&Path>) -> PathBuf {
-        let default = || {
-            let config = self.config_source.as_ref().and_then(|(path, _)| path.file_stem());
-            let name = config.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned());
-            Path::new("out").join(name)
-        };
-        asked.map(Path::to_owned).or_else(|| self.beside_config(self.config.build.out.as_ref())).unwrap_or_else(default)
     }
 }
 

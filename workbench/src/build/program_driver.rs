@@ -133,7 +133,8 @@ impl Driver<'_> {
     }
 
     fn models_out(&self) -> &[Beats] {
-        if self.layout.entries.emit_model.is_some() { &self.layout.model_out } else { &[] }
+        // Only a training changes its model.
+        if self.verb == "train" && self.layout.entries.emit_model.is_some() { &self.layout.model_out } else { &[] }
     }
 
     fn declared(&self, given: &[usize], results: &[usize]) -> String {

@@ -35,7 +35,7 @@ static union {
 } output;
 /* Whether the next run begins with the model, and whether that is at the beginning of the input. */
 static int loads = 1, packed;
-static uint32_t clipped;
+static int clipped;
 
 /* The nearest word, ties to even, as all of tabla-gen rounds. */
 static int32_t word_of(real value, real scale, int more)
@@ -48,7 +48,7 @@ static int32_t word_of(real value, real scale, int more)
     for (; more < 0; more++) scale /= 2;
     value *= scale;
     if (value >= (real)most + (real)0.5 || value < -(real)most - (real)1.5) {
-        clipped++;
+        clipped = 1;
         return value > 0 ? most : -most - 1;
     }
     if (value >= (real)most) return most;
@@ -153,7 +153,7 @@ uint32_t tabla_VERB_load(void)
     return 0;
 }
 
-uint32_t tabla_VERB_clipped(void)
+int tabla_VERB_clipped(void)
 {
     return clipped;
 }

@@ -31,8 +31,8 @@ extern "C" {
 uint32_t tabla_VERB_load(void);
 
 /*PROTOTYPES*/
-/* Values of the last call, or of its model, that did not fit their words and became the nearest that does. */
-uint32_t tabla_VERB_clipped(void);
+/* Whether a value of the last call, or of its model, did not fit its word and became the nearest that does. */
+int tabla_VERB_clipped(void);
 
 #ifdef __cplusplus
 }
