@@ -7,23 +7,15 @@
 //! | `summary.json` | clocks, cells, seed, sum of the bitstream, versions |
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
-use crate::arguments::{Format, Global, Target};
+use crate::arguments::{Global, Target};
 use crate::commands::build;
-use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
 use crate::subject;
-use arch::tools::Toolbox;
-use fpga::flow::{Bitstream, BitstreamSummary, DIE, SEEDS};
-use fpga::vivado::{BITSTREAM, HANDOFF, VivadoError};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::path::Path;
+use fpga::vivado::{BITSTREAM, HANDOFF};
 use workbench::Failure;
-use workbench::build::Built;
+use workbench::build::hardware::Hardware;
 use workbench::documents::Document;
-use workbench::report::page::{charts, die};
 use workbench::writing::folder::Earlier;
-use workbench::writing::{self, Files};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
@@ -32,108 +24,13 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let mut hardware = Hardware::new(&project, &out, &global.guard)?;
     let built = build::everything(&project, target, talk)?;
     hardware.needs = built.needs;
-    let Built { files, .. } = &built;
     let guard = global.guard.reading(&project.files());
-    let Some(flow) = &hardware.flow else {
+    if hardware.flow.is_none() {
         guard.check_work(&out, |name| [BITSTREAM, HANDOFF].contains(&name))?;
-        files.publish(&out, Earlier::Removed, &guard)?;
-        return vivado(&hardware, &out, global.format, talk);
-    };
-    let Some(constraints) = hardware.constraints(&built.machine)? else {
-        return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
-    };
-    files.publish(&out, Earlier::Removed, &guard)?;
-    let netlist = hardware.synthesise(built.design(), talk)?;
-    let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
-    hardware.add_flow(&built.machine, SEEDS[0], &global.guard)?;
-    let mut progress = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
-        None => talk.detail(format!("place and route with seed {seed}")),
-        Some(routed) => {
-            for clock in &routed.clocks {
-                let (name, reached, wanted) = (&clock.name, clock.achieved_mhz, clock.constraint_mhz);
-                talk.say(format!("seed {seed}: {name} {reached:.2} MHz of {wanted:.2} MHz"));
-            }
-        }
-    };
-    let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut progress);
-    let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
-    let summary = summary(&hardware, synthesis, &bitstream);
-    let mut files = Files::new();
-    let title = format!("{} on {}, seed {}", project.name(), hardware.facts.title, bitstream.seed);
-    if let Some(die) = die::svg(&bitstream.die, &title) {
-        files.add(DIE, charts::alone(&die));
+    } else {
+        hardware.pins(&built.machine)?;
     }
-    files.add("summary.json", writing::pretty(&summary));
-    files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
-    files.publish(&hardware.folder, Earlier::Kept, &global.guard)?;
-    let file = bitstream.file.display().to_string();
-    output::either(
-        global.format,
-        || {
-            let clock = bitstream.routed.critical().map_or(String::new(), |clock| {
-                format!(
-                    "clock {:.2} MHz, {:.2} MHz asked for, seed {}\n",
-                    clock.achieved_mhz, clock.constraint_mhz, bitstream.seed
-                )
-            });
-            format!("{text}{clock}{file}\nload it with: {} {file}\n", hardware.facts.programmer)
-        },
-        || Document::new(Made { bitstream: file.clone(), summary: Some(summary) }),
-    )
-}
-
-/// The way of devices without an open flow: the vendor's tool runs the script that `build` has written.
-fn vivado(hardware: &Hardware<'_>, out: &Path, format: Format, talk: &Talk) -> Result<(), Failure> {
-    talk.detail(format!("running vivado with the script in {}; this takes a while", out.display()));
-    match fpga::vivado::run(&hardware.facts.part, out, &Toolbox::default()) {
-        Ok(bitstream) => {
-            let file = bitstream.display().to_string();
-            output::either(
-                format,
-                || format!("{file}\n"),
-                || Document::new(Made { bitstream: file.clone(), summary: None }),
-            )
-        }
-        Err(error @ VivadoError::File { .. }) => Err(Failure::File(error.to_string())),
-        Err(error) => Err(Failure::Tool(error.to_string())),
-    }
-}
-
-/// `fpga/summary.json`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Summary {
-    /// Version of the document's form.
-    #[schemars(extend("const" = 1))]
-    schema_version: u32,
-    /// The board.
-    board: String,
-    /// The program.
-    program: String,
-    /// Clock of the grid.
-    clock_mhz: f64,
-    /// Cells.
-    synthesis: Synthesis,
-    #[serde(flatten)]
-    bitstream: BitstreamSummary,
-}
-
-/// A bitstream was written.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Made {
-    /// The file.
-    bitstream: String,
-    /// What it was made of; nothing where the vendor's tool made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<Summary>,
-}
-
-fn summary(hardware: &Hardware<'_>, synthesis: Synthesis, bitstream: &Bitstream) -> Summary {
-    Summary {
-        schema_version: 1,
-        board: hardware.project.board.name.clone(),
-        program: hardware.project.name(),
-        clock_mhz: hardware.project.board.clock_mhz,
-        synthesis,
-        bitstream: bitstream.summary(),
-    }
+    built.files.publish(&out, Earlier::Removed, &guard)?;
+    let made = hardware.bitstream(&built, &out, &global.guard, talk)?;
+    output::either(global.format, || made.text.clone(), || Document::new(&made))
 }

@@ -24,7 +24,7 @@ pub struct Written {
 /// Build, run what was built, and put it in its place or refuse it.
 pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure> {
     let project = options.scored.project(global)?;
-    let rows = options.scored.rows();
+    let rows = options.scored.rows()?;
     let terms = Terms { within: options.within, share: options.split, seed: options.seed };
     let deployment = talk.during("compiling", || Deployment::new(&project, &rows, terms, talk))?;
     let warnings = deployment.built.report.warnings();
@@ -35,7 +35,7 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     let guard = global.guard.reading(&project.files());
     let mut judged = None;
     let published = deployment.built.files.publish_checked(&folder, Earlier::Removed, &guard, |written| {
-        let deployed = deployment.judge(&project, written, talk)?;
+        let deployed = deployment.judge.judge(&project, written, talk)?;
         let denied = || Some(&deployed.verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
         let refusal = deployed.refusal.clone().or_else(denied);
         judged = Some(deployed);
