@@ -9,7 +9,6 @@
 //! | `interrupt` | Ctrl-C |
 //! | `jobs` | several pieces of work at the same time |
 //! | `training_talk` | what a person sees of a training |
-//! | `hardware` | the hardware of a project on its board |
 //! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
 //! | `wave` | what the array does, as a file for a wave viewer |
@@ -22,7 +21,6 @@ mod arguments;
 mod bug;
 mod commands;
 mod exit;
-mod hardware;
 mod interrupt;
 mod jobs;
 mod output;

@@ -103,8 +103,12 @@ impl Progress for Talk {
         match note {
             Note::MadeUpSamples => self.say(format!("{note} (use --data)")),
             Note::MadeUpRecords => self.say(format!("{note} (use --inputs)")),
-            Note::LeftOver { .. } | Note::StoreIdle | Note::StoreInOrder | Note::StoreTooSmall { .. } => self.say(note),
-            Note::Simulates(_) => self.detail(note),
+            Note::LeftOver { .. }
+            | Note::StoreIdle
+            | Note::StoreInOrder
+            | Note::StoreTooSmall { .. }
+            | Note::Makes { detail: false, .. } => self.say(note),
+            Note::Simulates(_) | Note::Makes { .. } => self.detail(note),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::output::Talk;
 use compiler::language::{Limits, Options};
 use std::path::Path;
 use workbench::functions::is_function;
+use workbench::records::calibration::Origin;
 use workbench::resident::FunctionOptions;
 use workbench::{Data, Failure, Project, Records, Request, Subject};
 
@@ -36,7 +37,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
 /// Config and program that a target names, with the records that its binary points are chosen from.
 pub fn target(global: &Global, target: &Target) -> Result<Project, Failure> {
     let mut project = project(global, target.program.as_deref(), &target.entry)?;
-    project.calibrate.clone_from(&target.calibrate);
+    project.calibrate = target.calibrate.clone().map(Origin::File);
     Ok(project)
 }
 

@@ -13,6 +13,7 @@
 //! | `work` | work in a thread: signals, progress, cancelling |
 //! | `values` | arrays to values of a program, and back |
 //! | `project` | programs |
+//! | `function` | functions on rows |
 //! | `training`, `model` | trainings and what they give |
 //! | `built` | what was made for a board |
 
@@ -20,6 +21,7 @@
 
 mod built;
 mod failures;
+mod function;
 mod model;
 mod project;
 mod training;
@@ -31,6 +33,8 @@ mod work;
 mod _native {
     #[pymodule_export]
     use crate::built::Built;
+    #[pymodule_export]
+    use crate::function::Function;
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -1,20 +1,26 @@
 //! A trained model.
 
 use crate::failures::{objects, raised};
-use crate::project::{Project, rung};
+use crate::project::{Project, Rows, rung};
 use crate::values::{Array, Shaped};
 use crate::{values, work};
 use compiler::tensor::Program;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sim::train::engine::{Model as Weights, Signature};
+use serde_json::json;
+use sim::data::missing::Missing;
+use sim::train::engine::{Engine, Model as Weights, Signature};
+use sim::train::predict;
+use sim::train::reals::Reals;
 use std::path::Path;
 use std::sync::Arc;
+use workbench::Rung;
+use workbench::engines::prediction_program;
 use workbench::prediction::Prediction;
-use workbench::samples::numbers::unlabelled_numbers;
+use workbench::samples::numbers::{Numbers, unlabelled_numbers};
 use workbench::samples::{self, Samples};
 use workbench::saturation::{self, Unit};
-use workbench::{Failure, ModelFile, images, model_file};
+use workbench::{Choices, Failure, ModelFile, Progress, images, model_file};
 
 /// Weights with everything that predicting needs.
 #[pyclass(frozen, module = "tabla_gen._native")]
@@ -34,9 +40,29 @@ impl Model {
         Model { inner: Arc::new(Inner { project, file, program, signature }) }
     }
 
+    /// The same once more.
+    pub(crate) fn shared(&self) -> Model {
+        Model { inner: Arc::clone(&self.inner) }
+    }
+
+    /// Rows with targets as samples of the training part.
+    pub(crate) fn labelled(&self, rows: Rows, progress: &dyn Progress) -> Result<Samples, Failure> {
+        let Inner { project, file, .. } = &*self.inner;
+        let numbers = Numbers { saved: Some(&file.encoding), ..rows.numbers(Missing::default())? };
+        let choices = Choices { split: Some(1.0), ..Choices::default() };
+        Samples::of_numbers(project, &choices, numbers, progress)
+    }
+
     pub(crate) fn file(&self) -> &ModelFile {
         &self.inner.file
     }
+}
+
+/// How good predictions for the training part are, with what is taken for what.
+pub(crate) fn scored(samples: &Samples, values: &[Vec<f64>]) -> serde_json::Value {
+    let mut score = json!(samples.judge(values, &samples.train));
+    score["confusion"] = json!(samples.confusion(values, &samples.train));
+    score
 }
 
 /// Predictions, a row each; how far they are from golden's; warnings.
@@ -141,6 +167,49 @@ impl Model {
         });
         let warnings = objects(py, &self.inner.project.source, &warnings)?;
         Ok((values::matrix(py, &prediction.values, width), distance, warnings))
+    }
+
+    /// The same with words that also hold what the program computes for these rows.
+    fn calibrated(&self, py: Python<'_>, features: Array) -> PyResult<Model> {
+        let (inner, features) = (Arc::clone(&self.inner), features.rows());
+        let file = work::run(py, None, move |_| {
+            let Inner { project, file, program, signature } = &*inner;
+            let canonical = prediction_program(project, program, signature)?;
+            let steps = unlabelled_numbers("X", &file.encoding, features, signature)?;
+            let mut reals = Reals::new(&canonical, signature);
+            predict(&mut reals, &file.model, &steps).map_err(|error| Failure::of_engine(&project.source, error))?;
+            let mut file = file.clone();
+            for (tensor, range) in canonical.tensors.iter().zip(reals.ranges().into_iter().flat_map(|all| &all.tensors))
+            {
+                if let Some((low, high)) = *range {
+                    let known = file.ranges.entry(tensor.name.clone()).or_insert((low, high));
+                    *known = (known.0.min(low), known.1.max(high));
+                }
+            }
+            Ok(file)
+        })?;
+        let Inner { project, program, signature, .. } = &*self.inner;
+        Ok(Model::new(project.clone(), file, program.clone(), signature.clone()))
+    }
+
+    /// How good predictions for rows with targets are, as JSON.
+    fn score(&self, py: Python<'_>, rows: Rows, engine: &str) -> PyResult<String> {
+        let (model, rung) = (self.shared(), rung(py, engine)?);
+        work::run(py, None, move |progress| {
+            let samples = model.labelled(rows, progress)?;
+            let Inner { project, file, program, signature } = &*model.inner;
+            let on = |rung| Prediction::new(project, (program, signature), file, &samples.train, rung, progress);
+            let found = on(rung)?.values;
+            let golden = if rung == Rung::Golden { found.clone() } else { on(Rung::Golden)?.values };
+            Ok(json!({
+                "engine": rung.as_str(),
+                "rows": samples.train.len(),
+                "classes": samples.class_names(),
+                "score": scored(&samples, &found),
+                "golden": scored(&samples, &golden),
+            })
+            .to_string())
+        })
     }
 
     /// What rows of raw predictions mean: classes, or numbers in the units of the data; as JSON.

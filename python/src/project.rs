@@ -1,6 +1,6 @@
 //! Programs.
 
-use crate::built::Built;
+use crate::built::{Built, Kept};
 use crate::failures::{objects, raised};
 use crate::training::Training;
 use crate::values::Array;
@@ -108,7 +108,7 @@ fn asked(py: Python<'_>, said: &Bound<'_, PyDict>) -> PyResult<(Choices, Missing
 /// Rows of a training.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Rows {
+pub(crate) struct Rows {
     columns: Vec<String>,
     features: Array,
     target_columns: Vec<String>,
@@ -121,7 +121,7 @@ struct Rows {
 
 impl Rows {
     /// What samples are made of, with scales of their own.
-    fn numbers(self, missing: Missing) -> Result<Numbers<'static>, Failure> {
+    pub(crate) fn numbers(self, missing: Missing) -> Result<Numbers<'static>, Failure> {
         Ok(Numbers {
             name: "X".to_owned(),
             targets: self.targets()?,
@@ -186,6 +186,25 @@ impl Project {
         let inner = work::run(py, None, move |_| {
             let texts = Texts { program: &text, settings: settings.as_deref(), config: config.as_deref() };
             workbench::Project::of_texts(&request, &texts)
+        })?;
+        Ok(Project { inner })
+    }
+
+    /// An ONNX or TFLite model in memory.
+    #[staticmethod]
+    #[pyo3(signature = (name, model, settings, reading))]
+    fn of_model(
+        py: Python<'_>,
+        name: &str,
+        model: Vec<u8>,
+        settings: Option<String>,
+        reading: Reading,
+    ) -> PyResult<Project> {
+        let request = reading.request(py, name)?;
+        let config = reading.config_text;
+        let inner = work::run(py, None, move |_| {
+            let texts = Texts { program: "", settings: settings.as_deref(), config: config.as_deref() };
+            workbench::Project::of_model(&request, &texts, model)
         })?;
         Ok(Project { inner })
     }
@@ -299,9 +318,10 @@ impl Project {
             given.map(|given| given.iter().map(values::record).collect::<PyResult<Vec<Value>>>()).transpose()?;
         let inner = work::run(py, None, move |progress| {
             let subject = subject(&project, data, records.as_deref(), given, progress)?;
-            workbench::build::Built::new(&project, &subject, progress)
+            let built = workbench::build::Built::new(&project, &subject, progress)?;
+            Ok((built, Kept::of(subject)))
         })?;
-        Ok(Built::new(&self.inner, inner))
+        Ok(Built::new(&self.inner, inner.0, inner.1))
     }
 
     /// How fast a function is, where everything lies and what runs when, as JSON; `inputs` are a record, or none for one that is made up.
@@ -333,9 +353,11 @@ impl Project {
             let samples = Samples::of_numbers(&project, &choices, numbers, progress)?;
             let training = workbench::Training::new(project, samples)?;
             let design = Design::of(&board, &training, &file.ranges, progress)?;
-            workbench::build::Built::new(&board, &Subject::Training(Box::new(design)), progress)
+            let subject = Subject::Training(Box::new(design));
+            let built = workbench::build::Built::new(&board, &subject, progress)?;
+            Ok((built, Kept::of(subject)))
         })?;
-        Ok(Built::new(&made_for, inner))
+        Ok(Built::new(&made_for, inner.0, inner.1))
     }
 
     /// Train. `before` has columns, scales and labels of an earlier training, and its weights unless others are given.

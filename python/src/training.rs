@@ -1,6 +1,6 @@
 //! A training that was done.
 
-use crate::built::Built;
+use crate::built::{Built, Kept};
 use crate::model::Model;
 use crate::project::{Project, clipped, explained};
 use crate::work;
@@ -49,9 +49,11 @@ impl Training {
         let made_for = project.clone();
         let inner = work::run(py, None, move |progress| {
             let design = Design::of(&project, &training, &outcome.ranges, progress)?;
-            workbench::build::Built::new(&project, &Subject::Training(Box::new(design)), progress)
+            let subject = Subject::Training(Box::new(design));
+            let built = workbench::build::Built::new(&project, &subject, progress)?;
+            Ok((built, Kept::of(subject)))
         })?;
-        Ok(Built::new(&made_for, inner))
+        Ok(Built::new(&made_for, inner.0, inner.1))
     }
 
     /// The report page: HTML that needs nothing else.

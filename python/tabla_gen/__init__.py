@@ -12,7 +12,8 @@
 >>> bool(np.allclose(model.predict(X), X @ [2, -1], atol=0.2))
 True
 
-`Program` checks, evaluates, trains and explains programs, and builds hardware of them. `TablaClassifier` and `TablaRegressor` are
+`Program` checks, evaluates, trains and explains programs, and builds hardware of them. `from_sklearn`, `from_torch`, `from_keras`, `from_onnx` and
+`from_tflite` make a `Function` of a trained model, which is scored on tables and deployed. `TablaClassifier` and `TablaRegressor` are
 estimators of scikit-learn, which has to be installed for them.
 """
 
@@ -24,28 +25,43 @@ from tabla_gen import errors
 from tabla_gen._native import VERSION as __version__
 from tabla_gen.errors import Diagnostic, TablaError, TablaWarning
 from tabla_gen.explanation import Explanation
-from tabla_gen.hardware import Hardware
+from tabla_gen.function import Function
+from tabla_gen.hardware import Bitstream, Hardware, Synthesis
+from tabla_gen.importing import from_keras, from_onnx, from_sklearn, from_tflite, from_torch
 from tabla_gen.model import Evaluation, Model
+from tabla_gen.profile import Profile
 from tabla_gen.program import Program
 from tabla_gen.report import Report
+from tabla_gen.score import Deployed, Score
 
 if TYPE_CHECKING:
     from tabla_gen.estimators import TablaClassifier, TablaRegressor
 
 __all__ = [
+    "Bitstream",
+    "Deployed",
     "Diagnostic",
     "Evaluation",
     "Explanation",
+    "Function",
     "Hardware",
     "Model",
+    "Profile",
     "Program",
     "Report",
+    "Score",
+    "Synthesis",
     "TablaClassifier",
     "TablaError",
     "TablaRegressor",
     "TablaWarning",
     "__version__",
     "errors",
+    "from_keras",
+    "from_onnx",
+    "from_sklearn",
+    "from_tflite",
+    "from_torch",
 ]
 
 

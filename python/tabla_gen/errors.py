@@ -6,12 +6,14 @@ import logging
 import warnings
 from dataclasses import dataclass
 
+from tabla_gen import words
+
 
 @dataclass(frozen=True)
 class Diagnostic:
     """A message about a text. Lines and columns are counted from 1; they are None where a message is about no place.
 
-    Codes are explained by `tabla_gen.errors.explain`.
+    docs/errors.md explains the codes; options of the command line are arguments here.
     """
 
     code: str
@@ -25,6 +27,12 @@ class Diagnostic:
     label: str | None = None
     help: str | None = None
     rendered: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("message", "label", "help"):
+            text = getattr(self, name)
+            object.__setattr__(self, name, None if text is None else words.of_python(text))
+        object.__setattr__(self, "rendered", words.drawing(self.rendered))
 
     def __str__(self) -> str:
         return self.rendered.rstrip() or f"{self.severity}[{self.code}]: {self.message}"
@@ -46,10 +54,11 @@ class TablaError(Exception):
     def __init__(
         self, message: str, code: str = "E-INTERNAL", diagnostics: list[Diagnostic] | None = None, rendered: str = ""
     ) -> None:
+        message = words.of_python(message)
         super().__init__(message)
         self.code = code
         self.diagnostics = list(diagnostics or [])
-        self.rendered = rendered or message
+        self.rendered = words.drawing(rendered) or message
 
     def __str__(self) -> str:
         return self.rendered.rstrip()
@@ -113,4 +122,4 @@ def warn(diagnostics: list[Diagnostic]) -> None:
 
 def note(text: str) -> None:
     """What may be of interest, for the log `tabla_gen`."""
-    logging.getLogger("tabla_gen").info(text)
+    logging.getLogger("tabla_gen").info(words.of_python(text))

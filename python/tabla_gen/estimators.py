@@ -137,6 +137,9 @@ class _Estimator(BaseEstimator):
 
     # Whether there is one target, whose predictions have one dimension.
     _flat = False
+    _losses: tuple[str, ...] = ()
+    # Sizes of the hidden layers of `model_`.
+    _shape: tuple[int, ...]
 
     def _check_parameters(self) -> None:
         known = {"schedule": ("cosine", "constant"), "loss": self._losses, "activation": tuple(ACTIVATIONS)}
@@ -251,8 +254,8 @@ class _Estimator(BaseEstimator):
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """What the network says, before a link: of shape (rows, outputs)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.model_._quietly(X, self.engine, "h")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_._quietly(rows, self.engine, "h")
 
     def _linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights and biases of a linear model for features and targets as they are, a row for each output."""
@@ -324,7 +327,7 @@ class TablaRegressor(RegressorMixin, _Estimator):
         """One epoch more; the scales of features and targets follow all rows so far. With `program`, the first call decides them."""
         return self._fit(X, y, sample_weight, going_on=True)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, going_on: bool) -> TablaRegressor:
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, going_on: bool) -> TablaRegressor:
         self._check_parameters()
         before = self._before(going_on)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=before is None)
@@ -374,6 +377,7 @@ class TablaClassifier(ClassifierMixin, _Estimator):
     }
 
     _losses = ("auto", "logistic", "hinge")
+    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -440,7 +444,7 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         return self._fit(X, y, sample_weight, classes, going_on=True)
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: ArrayLike | None, going_on: bool
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, going_on: bool
     ) -> TablaClassifier:
         self._check_parameters()
         before = self._before(going_on)
@@ -465,8 +469,9 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         codes = np.searchsorted(self.classes_, y)
         heaviest = float(weight.max() / max(weight.mean(), 1e-300))
         self._train(X, self._targets(codes), weight, self._chosen(X.shape[1], heaviest, going_on), going_on, before)
-        self.model_._classes = self.classes_
+        self.model_._classes = self.classes_.tolist()
         self.model_._one_against_rest = self.program is None and len(self.classes_) > 2
+        self.model_._signs = self.model_._one_against_rest and self._link == "hinge"
         return self
 
     @property
@@ -516,8 +521,8 @@ class TablaClassifier(ClassifierMixin, _Estimator):
         """The class of each row."""
         check_is_fitted(self)
         if self.program is not None:
-            X = validate_data(self, X, dtype=np.float64, reset=False)
-            return self.model_._read(self.model_._quietly(X, self.engine))
+            rows = validate_data(self, X, dtype=np.float64, reset=False)
+            return self.model_._read(self.model_._quietly(rows, self.engine))
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]

@@ -2,9 +2,66 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from tabla_gen import _native
+from tabla_gen.score import Score, scored
+
+if TYPE_CHECKING:
+    Verify = Callable[[str, ArrayLike, ArrayLike], str]
+    """Runs what is in a folder on rows with targets; a document of the native half."""
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What hardware takes of its device by yosys.
+
+    Attributes
+    ----------
+    cells : dict of str to tuple of int
+        Cells used and available: LUT, FF, DSP, BRAM.
+    types : dict of str to int
+        Cells by type, as the family calls them.
+    text : str
+        The same as a table, with estimates.
+    """
+
+    cells: dict[str, tuple[int, int]]
+    types: dict[str, int]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Bitstream:
+    """A bitstream that meets its clock.
+
+    Attributes
+    ----------
+    path : Path
+        What the programmer takes.
+    summary : dict, or None
+        `fpga/summary.json`: clocks, cells, seed; None where the vendor's tool made it.
+    text : str
+        The same for people, with the command that loads it.
+    """
+
+    path: Path
+    summary: dict[str, Any] | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Hardware:
@@ -20,11 +77,60 @@ class Hardware:
         `report.json`: cycles by source line, memories, resources, binary points, clipped values.
     """
 
-    def __init__(self, folder: Path, files: list[str], report: dict[str, Any], text: str) -> None:
+    def __init__(self, folder: Path, built: _native.Built, verify: Verify) -> None:
         self.folder = folder
-        self.files = files
-        self.report = report
-        self._text = text
+        self.files: list[str] = built.files()
+        self.report: dict[str, Any] = json.loads(built.report())
+        self._text = built.text()
+        self._built = built
+        self._verify = verify
+
+    def verify(self, X: ArrayLike, y: ArrayLike) -> Score:
+        """Run the Verilog in the folder, as it is there, on rows, compare every word with fixed point, and score it beside golden.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+        y : array of shape (rows,) or (rows, targets)
+            As the model was trained with, or as its score takes them.
+
+        Raises
+        ------
+        MismatchError
+            A word differs, or the folder has another program.
+        UsageError
+            There are no weights: a training that was built without a trained model.
+        """
+        return scored(json.loads(self._verify(os.fspath(self.folder), X, y)), "hardware", "hardware")
+
+    def synth(self) -> Synthesis:
+        """Synthesise it with yosys, in the folder `fpga`.
+
+        Raises
+        ------
+        ToolError
+            yosys is missing.
+        UsageError
+            It was built without a board.
+        """
+        text, table = self._built.made(os.fspath(self.folder), False)
+        found = json.loads(text)
+        cells = {row["name"]: (row["used"], row["available"]) for row in found["cells"]}
+        return Synthesis(cells, found["types"], table)
+
+    def bitstream(self) -> Bitstream:
+        """Synthesise, place, route and pack it, in the folder `fpga`: minutes to hours.
+
+        Raises
+        ------
+        ToolError
+            A tool is missing.
+        DoesNotFitError
+            It does not fit the device, or misses its clock.
+        """
+        text, shown = self._built.made(os.fspath(self.folder), True)
+        found = json.loads(text)
+        return Bitstream(Path(found["bitstream"]), found.get("summary"), shown)
 
     @property
     def board(self) -> str:

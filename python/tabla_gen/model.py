@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,7 @@ from tabla_gen import _native, errors, report
 from tabla_gen.explanation import Explanation
 from tabla_gen.hardware import Hardware
 from tabla_gen.report import Report
+from tabla_gen.score import Deployed, Score, scored
 
 Engine = Literal["golden", "fixed", "array", "rtl"]
 """What computes: float64, words, the grid cycle by cycle, its Verilog."""
@@ -22,6 +24,7 @@ Engine = Literal["golden", "fixed", "array", "rtl"]
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tabla_gen.hardware import Verify
     from tabla_gen.program import Program
 
 
@@ -92,7 +95,11 @@ class Model:
         self._classes = classes
         # Whether each class has an output of its own, and the largest one decides.
         self._one_against_rest = False
+        # Whether these have the targets -1 and 1.
+        self._signs = False
         self._training = training
+        # Whether `calibrate` has changed what the training decided.
+        self._calibrated = False
         self._made = made
 
     @property
@@ -128,17 +135,16 @@ class Model:
 
     def _features(self, X: ArrayLike) -> NDArray[np.float64]:
         """Rows of features, in the order of the training."""
-        names, given = self.feature_names, getattr(X, "columns", None)
-        if given is None or names == [f"x{n}" for n in range(len(names))]:
-            return matrix(X)
-        columns = list(map(str, given))
-        wrong = [f"no column {name!r}" for name in names if name not in columns]
-        wrong += [f"a column {name!r} that the training has not seen" for name in columns if name not in names]
-        if wrong:
-            raise errors.UsageError(f"X has {', '.join(wrong[:5])}", "E-USAGE")
-        return matrix(X)[:, [columns.index(name) for name in names]]
+        return in_order(X, self.feature_names)
 
-    def _quietly(self, X: NDArray[np.float64], engine: str, output: str | None = None) -> NDArray[np.float64]:
+    def _labelled(self, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
+        """Rows with targets, as the training has had them."""
+        features, targets = self._features(X), np.asarray(y)
+        if self._signs:
+            targets = np.where(targets[:, None] == np.asarray(self._classes), "1", "-1")
+        return self.program._labelled(features, self.feature_names, targets)
+
+    def _quietly(self, X: NDArray[np.float64], engine: Engine, output: str | None = None) -> NDArray[np.float64]:
         """As `raw`; on real numbers there is nothing to warn of but values that the training has not seen, as in every test part."""
         if engine != "golden":
             return self.raw(X, engine=engine, output=output)
@@ -169,6 +175,79 @@ class Model:
         by_name = {str(value): value for value in classes}
         return np.array([by_name.get(name, name) for name in read.ravel().tolist()]).reshape(read.shape)
 
+    def calibrate(self, X: ArrayLike) -> Model:
+        """Widen the formats of words to what the program computes for rows as the hardware will see them; the training has decided them.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+
+        Returns
+        -------
+        Model
+            This one.
+        """
+        self._native = self._native.calibrated(self._features(X))
+        self._calibrated = True
+        return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, *, engine: Engine = "golden") -> Score:
+        """How good predictions are: accuracy, confusion, F1, AUC of classes, R2 and mean absolute error of numbers; beside golden's.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+        y : array of shape (rows,) or (rows, targets)
+            As the training takes them.
+        engine : {"golden", "fixed", "array", "rtl"}
+        """
+        return scored(json.loads(self._native.score(self._labelled(X, y), engine)))
+
+    def deploy(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        board: str | os.PathLike[str] | None = None,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        within: float = 0.5,
+        force: bool = False,
+    ) -> Deployed:
+        """Build, run the predictions of the written Verilog on rows beside golden, and keep it if it scores as golden does.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Other rows than those of the training, which decided the binary points.
+        y : array of shape (rows,) or (rows, targets)
+        board, out, force
+            As `build` has them.
+        within : float
+            How far the score may be from golden's, in hundredths of accuracy or of R2.
+
+        Raises
+        ------
+        InaccurateError
+            It scores otherwise. Nothing was written.
+        MismatchError
+            The written Verilog differs from fixed point.
+        DoesNotFitError
+            The board does not hold it.
+        """
+        built = self._built(board)
+        with tempfile.TemporaryDirectory() as folder:
+            built.publish(folder, False)
+            text = built.verify_training(folder, self._labelled(X, y), self._native)
+        found = json.loads(text)
+        score = scored(found, "hardware", "hardware")
+        assert score.golden is not None
+        points = 100 * abs(float(score) - float(score.golden))
+        if not points <= within:
+            said = f"the hardware scores {float(score):.4f}, golden {float(score.golden):.4f}: {points:.2f} points apart"
+            raise errors.InaccurateError(f"{said}, more than within={within}; wider words would do: machine={{'word': N}}", "E-INACCURATE")
+        hardware = written(built, out, force, self._verified(built))
+        return Deployed(hardware, score, points, len(self._made.rows["features"]) if self._made else 0, found["words_compared"])
+
     def explain(self) -> Explanation:
         """How many cycles an update takes on the grid, and why. A model that was loaded has no data that would say it."""
         return Explanation(json.loads(self._trained("explain").explain()), self.program.source)
@@ -194,11 +273,18 @@ class Model:
         KeyboardInterrupt
             At Ctrl-C, at once.
         """
+        built = self._built(board)
+        return written(built, out, force, self._verified(built))
+
+    def _built(self, board: str | os.PathLike[str] | None) -> _native.Built:
         on = None if board is None else self.program._on(board)
-        if self._training is None and self._made is not None:
+        if (self._training is None or self._calibrated) and self._made is not None:
             rows, asked = self._made.rows, self._made.asked
-            return written(self.program._native.rebuild(rows, asked, self._native, on), out, force)
-        return written(self._trained("build").build(on), out, force)
+            return self.program._native.rebuild(rows, asked, self._native, on)
+        return self._trained("build").build(on)
+
+    def _verified(self, built: _native.Built) -> Verify:
+        return lambda folder, X, y: built.verify_training(folder, self._labelled(X, y), self._native)
 
     def report(self, widths: Sequence[int] = ()) -> Report:
         """The report page: figures, curves, cycles by source line, timeline, waves, placement. Measures an update on the simulated grid, and
@@ -217,12 +303,12 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         text = self._native.to_text("the pickled model")
         kept = {"program": self.program, "results": self.results, "classes": self._classes, "made": self._made}
-        return {**kept, "one_against_rest": self._one_against_rest, "text": text}
+        return {**kept, "one_against_rest": self._one_against_rest, "signs": self._signs, "text": text}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         native = _native.Model.of_text(state["program"]._native, "the pickled model", state["text"])
         self.__init__(state["program"], native, state["results"], state["classes"], made=state["made"])  # type: ignore[misc]
-        self._one_against_rest = state["one_against_rest"]
+        self._one_against_rest, self._signs = state["one_against_rest"], state["signs"]
 
     def _repr_html_(self) -> str:
         return report.html(self)
@@ -232,10 +318,22 @@ class Model:
         return f"<tabla_gen.Model of {self.program.name}: {shapes}>"
 
 
-def written(built: _native.Built, out: str | os.PathLike[str] | None, force: bool) -> Hardware:
+def written(built: _native.Built, out: str | os.PathLike[str] | None, force: bool, verify: Verify) -> Hardware:
     """Hardware in its folder."""
-    folder = Path(built.publish(None if out is None else os.fspath(out), force))
-    return Hardware(folder, built.files(), json.loads(built.report()), built.text())
+    return Hardware(Path(built.publish(None if out is None else os.fspath(out), force)), built, verify)
+
+
+def in_order(X: ArrayLike, names: list[str]) -> NDArray[np.float64]:
+    """Rows of features, whose columns have these names; places count where either side has none."""
+    given = getattr(X, "columns", None)
+    if given is None or names == [f"x{n}" for n in range(len(names))]:
+        return matrix(X)
+    columns = list(map(str, given))
+    wrong = [f"no column {name!r}" for name in names if name not in columns]
+    wrong += [f"a column {name!r} that the training has not seen" for name in columns if name not in names]
+    if wrong:
+        raise errors.UsageError(f"X has {', '.join(wrong[:5])}", "E-USAGE")
+    return matrix(X)[:, [columns.index(name) for name in names]]
 
 
 def array(shaped: tuple[bytearray, list[int]]) -> NDArray[np.float64]:

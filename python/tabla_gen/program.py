@@ -49,6 +49,8 @@ class Program:
         self._arguments = arguments
         if how == "text":
             self._native = _native.Project.of_texts(**arguments)
+        elif how == "model":
+            self._native = _native.Project.of_model(**arguments)
         else:
             text = arguments.get("settings")
             project = _native.Project.open(arguments["path"], arguments["reading"])
@@ -109,6 +111,21 @@ class Program:
         """A model of scikit-learn, PyTorch or Keras; `shape` gives the sizes that it leaves open: `{"N": 1}`."""
         reading = _reading(config, machine, shape, None, "onnx", resident, state)
         return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
+
+    @classmethod
+    def from_onnx_bytes(
+        cls,
+        model: bytes,
+        *,
+        name: str = "model",
+        shape: Mapping[str, int] | None = None,
+        train: Mapping[str, Any] | str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        machine: Mapping[str, Any] | None = None,
+    ) -> Program:
+        """The same in memory: the bytes of an ONNX file."""
+        reading = _reading(config, machine, shape, None, "onnx")
+        return cls("model", {"name": f"{name}.onnx", "model": bytes(model), "settings": _settings(train), "reading": reading})
 
     @classmethod
     def from_tflite(
@@ -221,15 +238,9 @@ class Program:
         """
         features = matrix(X)
         _check_counts(epochs=epochs, batch=batch)
-        classes, cells, codes = None, None, None
+        classes = None
         if y is not None and self._native.has_labels():
-            targets = np.asarray(y)
-            targets = targets.reshape(len(targets), -1)
-            classes = list(dict.fromkeys(targets.ravel().tolist()))
-            cells = [[str(cell) for cell in row] for row in targets.tolist()]
-        elif y is not None:
-            codes = np.asarray(y, dtype=np.float64)
-            codes = codes.reshape(len(codes), -1)
+            classes = list(dict.fromkeys(np.asarray(y).ravel().tolist()))
         asked = {
             "epochs": epochs,
             "batch": batch,
@@ -240,8 +251,21 @@ class Program:
             "missing": missing,
         }
         names = feature_names or _columns(X, features.shape[1])
-        rows = _rows(features, names, cells=cells, codes=codes, sample_weight=sample_weight)
+        rows = self._labelled(features, names, y, sample_weight)
         return self._trained(rows, asked, engine, start, curves, progress, classes)
+
+    def _labelled(
+        self, features: NDArray[np.float64], names: Iterable[str], y: ArrayLike | None, sample_weight: ArrayLike | None = None
+    ) -> dict[str, Any]:
+        """Rows with targets: cells for programs whose settings say what they mean, otherwise numbers."""
+        cells, codes = None, None
+        if y is not None and self._native.has_labels():
+            targets = np.asarray(y)
+            cells = [[str(cell) for cell in row] for row in targets.reshape(len(targets), -1).tolist()]
+        elif y is not None:
+            codes = np.asarray(y, dtype=np.float64)
+            codes = codes.reshape(len(codes), -1)
+        return _rows(features, names, cells=cells, codes=codes, sample_weight=sample_weight)
 
     def _trained(
         self,
@@ -260,8 +284,8 @@ class Program:
             weights = {name: np.asarray(values, float).ravel().tolist() for name, values in start.items()}
         done = self._native.train(rows, asked, engine, before, weights, curves, callback(progress))
         said = ", ".join(f"{name}={value!r}" for name, value in {"engine": engine, **asked}.items() if value is not None)
-        made = "from_text(...)" if self._how == "text" else f"from_file({self._arguments['path']!r})"
-        made = Made(rows, asked, f"Program.{made}.train(X, y, {said})")
+        call = f"from_file({self._arguments['path']!r})" if self._how == "file" else f"from_{self._how}(...)"
+        made = Made(rows, asked, f"Program.{call}.train(X, y, {said})")
         return Model(self, done.model(), json.loads(done.results()), classes, done, made)
 
     def explain(self, inputs: Mapping[str, ArrayLike] | None = None) -> Explanation:
@@ -316,7 +340,13 @@ class Program:
         elif inputs is not None:
             given = [_inputs(record) for record in ([inputs] if isinstance(inputs, Mapping) else inputs)]
         built = self._on(board).build(None if data is None else os.fspath(data), records, given)
-        return written(built, out, force)
+
+        def verify(folder: str, X: ArrayLike, y: ArrayLike) -> str:
+            from tabla_gen.function import Function
+
+            return built.verify_function(folder, Function(self)._rows(X, y))
+
+        return written(built, out, force, verify)
 
     def _on(self, board: str | os.PathLike[str] | None) -> _native.Project:
         """The same with another configuration."""

@@ -1,13 +1,19 @@
 """What users of scikit-learn expect, and what went another way once."""
 
+import pathlib
 import pickle
+import re
 
 import numpy as np
 import pandas
 import pytest
+from onnx import TensorProto, helper
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tabla_gen import Program, TablaClassifier, TablaRegressor, errors
+from tabla_gen.words import of_python
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 NAMES = np.array(["setosa", "versicolor", "virginica"])
 
@@ -162,3 +168,75 @@ def test_logits_are_predictions(loss):
     np.testing.assert_allclose(trained["z"][0], trained["h"][0], rtol=1e-12)
     np.testing.assert_allclose(trained["z"][1], trained["h"][1], rtol=1e-12)
     np.testing.assert_allclose(trained["z"][2], trained["h"][2], rtol=1e-12)
+
+
+def test_log_softmax_is_trained_as_softmax():
+    """An ONNX file that ends with LogSoftmax, as modules of PyTorch do, and one with Softmax."""
+    X, y = load_iris(return_X_y=True)
+    start, trained = {"W": np.linspace(-0.3, 0.3, 12)}, []
+    for last in ("LogSoftmax", "Softmax"):
+        nodes = [helper.make_node("MatMul", ["x", "W"], ["z"]), helper.make_node(last, ["z"], ["h"])]
+        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])]
+        outputs = [helper.make_tensor_value_info("h", TensorProto.FLOAT, [1, 3])]
+        weights = helper.make_tensor("W", TensorProto.FLOAT, [4, 3], np.zeros(12))
+        graph = helper.make_graph(nodes, "net", inputs, outputs, [weights])
+        file = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+        train = {"prediction": "h", "loss": "cross_entropy", "weights": "all", "mu": 0.01}
+        model = Program.from_onnx_bytes(file, train=train).train(X, y, epochs=2, seed=1, start=start)
+        trained.append(model)
+    np.testing.assert_allclose(trained[0].weights["W"], trained[1].weights["W"], rtol=1e-6)
+    assert np.array_equal(trained[0].predict(X), trained[1].predict(X))
+
+
+SOURCES = [*(PROJECT / "workbench" / "src").rglob("*.rs"), *(PROJECT / "sim" / "src" / "data").rglob("*.rs")]
+SOURCES += [path for part in ("compiler", "arch") for path in (PROJECT / part).rglob("src/**/*.rs")]
+
+
+def messages():
+    """Texts of the Rust sources that name options of the command line."""
+    for path in SOURCES:
+        # Remedies of codes are the command line's: `tabla-gen explain`.
+        if path.name == "diagnostic.rs":
+            continue
+        code = re.sub(r"(?m)^\s*//.*$", "", path.read_text().split("#[cfg(test)]")[0])
+        for text in re.findall(r'"((?:[^"\\]|\\.)*)"', code):
+            # Arguments of tools are a word alone; sentences of the command line's own pages are not shown here.
+            if re.search(r"(?<![\w-])--[a-z]", text) and " " in text and not re.search("tabla-gen|scripts/|sha256sum|verilator_options", text):
+                yield path, text
+
+
+def test_messages_name_arguments():
+    """No message that Python shows has an option of the command line."""
+    found = list(messages())
+    assert len(found) > 30
+    wrong = {text for _, text in found if re.search(r"(?<![\w-])--[a-z]", of_python(text))}
+    assert wrong == set()
+
+
+@pytest.mark.parametrize(
+    ("said", "here"),
+    [
+        ("`--calibrate FILE` with at least 32 records", "`calibrate(X)` with at least 32 records"),
+        ("use --engine fixed or array", 'use engine="fixed" or array'),
+        ("use a larger batch: --batch N", "use a larger batch: batch=N"),
+        ("a smaller rate: --set mu=0.001, or `mu`", 'a smaller rate: set={"mu": 0.001}, or `mu`'),
+        ("name the targets with --target a,b,c", "name the targets with y"),
+        ("more than the 0.5 of --within; 12 bits", "more than the 0.5 of within; 12 bits"),
+        ("`--shape N=4` gives it another size", '`shape={"N": 4}` gives it another size'),
+        ("--order store or permuted", 'order="store" or permuted'),
+        ("a --b; x--y; --settle", "a --b; x--y; --settle"),
+    ],
+)
+def test_options_become_arguments(said, here):
+    assert of_python(said) == here
+
+
+def test_help_is_of_python_and_sources_stay():
+    text = "model_input x[2]; model_output y; model w[2]; iterator i[0:2]; h = sum[i](w[i] * x[i]); minimize squared(h, y);"
+    program = Program.from_text(text, train={"prediction": "h", "loss": "squared"})
+    with pytest.raises(errors.ProgramError) as caught:
+        program.train([[0.0, 1.0], [1.0, 2.0]] * 5, [0.0, 1.0] * 5, epochs=1)
+    diagnostic = caught.value.diagnostics[0]
+    assert 'set={"mu": 0.01}' in diagnostic.help and 'set={"mu": 0.01}' in str(caught.value) and "--" not in diagnostic.help
+    drawn = errors.Diagnostic("E-X", "error", "no --force", "a.t", rendered="Error: no --force\n 2 │ x = --force\n")
+    assert drawn.rendered == "Error: no force=True\n 2 │ x = --force\n" and drawn.message == "no force=True"

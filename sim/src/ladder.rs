@@ -196,6 +196,11 @@ impl Upper {
         })
     }
 
+    /// What golden has for a tensor that is computed, in each step; `None` where an element has no value. Nothing for inputs.
+    pub fn computed(&self, name: &str) -> Option<Vec<&[Option<f64>]>> {
+        self.reals.iter().map(|step| step.get(name).map(Vec::as_slice)).collect()
+    }
+
     /// The program on both rungs.
     pub fn pair(&self) -> Pair<'_> {
         let Upper { source, options, program, fixed, numbers, .. } = self;

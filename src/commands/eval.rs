@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use workbench::documents::Document;
 use workbench::evaluation::Evaluation;
+use workbench::records::calibration::Origin;
 use workbench::records::places::Place;
 use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
@@ -66,7 +67,7 @@ pub enum Elements {
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
     let mut project = subject::project(global, Some(&options.program), &options.entry)?;
-    project.calibrate.clone_from(&options.calibrate);
+    project.calibrate = options.calibrate.clone().map(Origin::File);
     if options.calibrate.is_some() && options.engine == Rung::Golden {
         let message = "--calibrate has no effect: golden computes in real numbers (--engine fixed, array or rtl)";
         return Err(Failure::Usage(message.to_owned()));

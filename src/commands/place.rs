@@ -1,7 +1,6 @@
 //! `place`: place and route a netlist that `synth` has left, with one seed. A clock that is missed is a result here.
 
 use crate::arguments::{Global, Place};
-use crate::hardware::Hardware;
 use crate::output::{self, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
@@ -9,6 +8,7 @@ use fpga::flow::{Clock, Use};
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
+use workbench::build::hardware::Hardware;
 use workbench::documents::Document;
 
 /// What place and route makes of a netlist.

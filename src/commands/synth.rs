@@ -2,12 +2,12 @@
 
 use crate::arguments::{Global, Target};
 use crate::commands::build;
-use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
 use crate::subject;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
+use workbench::build::hardware::{Hardware, Synthesis};
 use workbench::documents::Document;
 
 /// What the hardware takes of its device.
@@ -25,9 +25,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()), &global.guard)?;
     let built = build::everything(&project, target, talk)?;
     hardware.needs = built.needs;
-    let netlist = hardware.synthesise(built.design(), talk)?;
-    hardware.add_flow(&built.machine, fpga::flow::SEEDS[0], &global.guard)?;
-    let (text, document) = hardware.synthesis_report(built.design(), &netlist);
+    let (_, text, document) = hardware.synthesised(&built, &global.guard, talk)?;
     output::either(
         global.format,
         || text,

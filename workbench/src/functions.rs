@@ -11,6 +11,7 @@
 
 pub mod deploy;
 mod expected;
+pub(crate) mod rows;
 pub mod score;
 
 use crate::config::{Microcode, RecordsPerStep};
@@ -67,6 +68,8 @@ pub struct Function {
     pub parsed: Program,
     /// What the front end warned of.
     pub warnings: Vec<Diagnostic>,
+    /// Records that its binary points were chosen from.
+    decided: Vec<Values>,
 }
 
 /// Whether a program is to be treated as a function: it has nothing to train. A gradient program can be one if records are given,
@@ -97,7 +100,7 @@ pub(crate) struct Read {
     origin: String,
     /// Whether they are made up.
     is_made_up: bool,
-    /// Records that binary points are chosen from, in place of those of the project.
+    /// Records that binary points are chosen from, if these are others.
     calibration: Option<Calibration>,
 }
 
@@ -122,7 +125,8 @@ impl Read {
             progress.note(&Note::MadeUpRecords);
             (Given::made_up(&program), "made-up records".to_owned())
         };
-        Ok(Read { program, warnings, given, origin, is_made_up, calibration: None })
+        let calibration = calibration::read(project, &program)?;
+        Ok(Read { program, warnings, given, origin, is_made_up, calibration })
     }
 
     /// Which results are wanted.
@@ -134,17 +138,15 @@ impl Read {
     ///
     /// # Errors
     /// It cannot be done in fixed point, or has no value for a record.
-    pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<(Upper, Option<usize>), Failure> {
+    pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<Upper, Failure> {
         images::check_elements(project, &self.program)?;
         project.check_size(&self.program)?;
         let Given { resident, records } = &self.given;
-        let read = if self.calibration.is_none() { calibration::read(project, &self.program)? } else { None };
-        let calibration = self.calibration.as_ref().or(read.as_ref());
-        let steps = (records.as_slice(), calibration.map(|calibration| calibration.records.as_slice()));
+        let steps = (records.as_slice(), self.calibration.as_ref().map(|calibration| calibration.records.as_slice()));
         let upper = Upper::calibrated(&self.program, &self.options(), resident, steps, &project.numbers())
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &upper.numbers.notes);
-        Ok((upper, calibration.map(|calibration| calibration.rows)))
+        Ok(upper)
     }
 }
 
@@ -162,7 +164,8 @@ impl Function {
     /// # Errors
     /// It cannot be done in fixed point or on the machine.
     fn of(project: &Project, read: &Read, progress: &dyn Progress) -> Result<Function, Failure> {
-        let (upper, calibrated) = read.upper(project, progress)?;
+        let upper = read.upper(project, progress)?;
+        let calibrated = read.calibration.as_ref().map(|calibration| calibration.rows);
         let (step, compiled) = step(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
@@ -185,6 +188,7 @@ impl Function {
             made_up: *is_made_up,
             parsed: parsed.clone(),
             warnings: warnings.clone(),
+            decided: read.calibration.as_ref().map_or(&given.records, |calibration| &calibration.records).clone(),
         })
     }
 

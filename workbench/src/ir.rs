@@ -119,7 +119,7 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
         Given::Function(records) => {
             let read = functions::Read::new(project, records, progress)?;
             if is_behind(name) {
-                let program = read.upper(project, progress)?.0.fixed;
+                let program = read.upper(project, progress)?.fixed;
                 return text_of(name, &program, || images::of_function(project, &program));
             }
             after_pass(project, &read.program, &read.options(), name)

@@ -111,6 +111,13 @@ pub enum Note {
     },
     /// The generated Verilog is made a simulator.
     Simulates(Machine),
+    /// A step on the way to a bitstream.
+    Makes {
+        /// What it is.
+        text: String,
+        /// Whether only those who want to know more care.
+        detail: bool,
+    },
 }
 
 impl fmt::Display for Note {
@@ -145,6 +152,7 @@ impl fmt::Display for Note {
                 )?;
                 if *streams { write!(f, ", through the store, which plays meanwhile") } else { Ok(()) }
             }
+            Note::Makes { text, .. } => f.write_str(text),
             Note::Simulates(machine) => write!(f, "simulating the Verilog of {machine}"),
         }
     }

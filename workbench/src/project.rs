@@ -16,6 +16,7 @@ pub mod board;
 pub mod config;
 mod files;
 pub mod library;
+mod memory;
 mod names;
 pub mod plan;
 pub mod recipe;
@@ -23,6 +24,8 @@ pub mod resident;
 pub mod sdram;
 pub mod settings;
 pub mod store;
+
+pub use memory::Texts;
 
 use crate::board::ChosenBoard;
 use crate::config::{Config, RecordsPerStep, key_span, value_span};
@@ -32,6 +35,7 @@ use crate::imported::Imported;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
+use crate::records::calibration::Origin;
 use crate::resident::FunctionOptions;
 use crate::room::Room;
 use crate::serial;
@@ -84,7 +88,7 @@ pub struct Project {
     /// How many boards share its batches.
     pub divided: Option<u32>,
     /// Records from which the binary points of a function are chosen.
-    pub calibrate: Option<PathBuf>,
+    pub calibrate: Option<Origin>,
     /// Means that are left out, to see what they bring; of a function only.
     without: Without,
 }
@@ -108,17 +112,6 @@ pub struct Request {
     pub records: Option<RecordsPerStep>,
     /// Name of the generated core, if the command line names one.
     pub module: Option<CoreName>,
-}
-
-/// What of a project is in memory.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Texts<'a> {
-    /// The program.
-    pub program: &'a str,
-    /// The TOML with its `[train]` and `[function]` tables.
-    pub settings: Option<&'a str>,
-    /// The configuration.
-    pub config: Option<&'a str>,
 }
 
 /// A configuration and where it is from; the default one without a name. Keys of `machine` are stronger than its own.
@@ -189,44 +182,6 @@ impl Project {
         Ok(project.asked(request))
     }
 
-    /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
-    ///
-    /// # Errors
-    /// The config is wrong; the name's extension is no language's.
-    pub fn in_memory(name: &str, text: &str, settings: Option<&str>, config: Option<&str>) -> Result<Project, Failure> {
-        let request = Request { program: Some(name.into()), ..Request::default() };
-        Project::of_texts(&request, &Texts { program: text, settings, config })
-    }
-
-    /// A program in memory; the request names it, says how it is read, and names the configuration if that is not in memory.
-    ///
-    /// # Errors
-    /// As [`Project::in_memory`]; a configuration that is named cannot be read.
-    pub fn of_texts(request: &Request, texts: &Texts<'_>) -> Result<Project, Failure> {
-        let path = request.program.clone().unwrap_or_else(|| PathBuf::from("program.t"));
-        let language = library::language_of(&path, request.language)?;
-        if !language.is_text() {
-            return Err(Failure::data(path.display().to_string(), vec![compiler::language::not_text(language)]));
-        }
-        let source = |name: &Path, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
-        let (config, config_source) = match texts.config {
-            None => configuration(request.config.as_deref(), &request.machine)?,
-            Some(text) => configuration_of_text(text, &request.machine)?,
-        };
-        let inputs = Inputs {
-            config,
-            config_source,
-            configured: texts.config.is_some() || request.config.is_none(),
-            language,
-            imported: None,
-            settings: texts.settings.map(|text| source(&path.with_extension("toml"), text)),
-            source: source(&path, texts.program),
-            path,
-        };
-        let project = Project::new(inputs, request.reading.clone())?;
-        Ok(project.asked(request))
-    }
-
     /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
     ///
     /// # Errors
@@ -244,11 +199,12 @@ impl Project {
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let configured = own.is_some_and(|own| library::same(&own, &self.path));
         let Project {
-            path, source, language, imported, settings, trained, stays_asked, records_asked, core_asked, ..
+            path, source, language, imported, settings, trained, stays_asked, records_asked, calibrate,
+            core_asked, ..
         } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained, stays_asked, records_asked, core_asked, ..project })
+        Ok(Project { trained, stays_asked, records_asked, core_asked, calibrate, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.

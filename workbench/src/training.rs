@@ -12,6 +12,7 @@ pub mod prediction;
 pub mod ranks;
 mod stalls;
 pub mod widths;
+pub mod written;
 
 use crate::checkpoint::{Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};

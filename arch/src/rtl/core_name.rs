@@ -96,8 +96,7 @@ impl CoreName {
             let next = |ahead: usize| code.get(at + ahead).map_or(("", Kind::Other), |&n| pieces[n]);
             let declares = at > 0 && pieces[code[at - 1]].0 == "module";
             let uses = || match next(1) {
-                ("#", _) => next(2).0 == "(",
-                (_, Kind::Word) => next(2).0 == "(",
+                ("#", _) | (_, Kind::Word) => next(2).0 == "(",
                 _ => false,
             };
             let is_module = is_code && code[at] == n && kind == Kind::Word && known.contains(piece);

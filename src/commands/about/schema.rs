@@ -6,13 +6,14 @@ use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
 use crate::commands::measure::{accuracy, bench, explore, kernels, networks, system};
 use crate::commands::score::deploy;
-use crate::commands::{bitstream, build, derive, eval, graph, init, place, predict, prove, run, sim, synth, weights};
+use crate::commands::{build, derive, eval, graph, init, place, predict, prove, run, sim, synth, weights};
 use crate::output;
 use fpga::board::Board;
 use fpga::family::Facts;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
+use workbench::build::hardware;
 use workbench::build::layout::Layout;
 use workbench::config::ConfigFile;
 use workbench::documents::{Document, Problems};
@@ -34,7 +35,7 @@ const SCHEMAS: &[Entry] = &[
     ("bench_kernels", "Result of `bench --kernels`", written::<Document<kernels::Kernels>>),
     ("bench_networks", "Result of `bench --networks`", written::<Document<networks::Networks>>),
     ("bench_system", "Result of `bench --system`", written::<Document<system::Systems>>),
-    ("bitstream", "Result of `bitstream`", written::<Document<bitstream::Made>>),
+    ("bitstream", "Result of `bitstream`", written::<Document<hardware::Made>>),
     ("board", "A board (TOML)", read::<Board>),
     ("build", "Result of `build`", written::<Document<build::Written<'static>>>),
     ("cache", "Result of `cache`", written::<Document<cache::Kept>>),
@@ -67,7 +68,7 @@ const SCHEMAS: &[Entry] = &[
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("score", "Result of `score`", written::<Document<Scored>>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
-    ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
+    ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<hardware::Summary>),
     ("sweep", "`points.json` of a workflow, which `explore --workflow` writes", written::<explore::sweep::Sweep>),
     ("synth", "Result of `synth`", written::<Document<synth::Synthesised>>),
     ("train", "Result of `train`", written::<Document<trained::Trained>>),

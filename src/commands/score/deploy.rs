@@ -2,12 +2,11 @@
 
 use super::figures;
 use crate::arguments::{Deploy, Format, Global};
-use crate::commands::bitstream::{self, Made};
-use crate::hardware::Hardware;
 use crate::output::{self, Talk};
 use crate::render;
 use schemars::JsonSchema;
 use serde::Serialize;
+use workbench::build::hardware::{Hardware, Made};
 use workbench::documents::Document;
 use workbench::functions::deploy::{Deployed, Deployment, Terms};
 use workbench::writing::folder::Earlier;
@@ -29,7 +28,7 @@ pub struct Written {
 /// Build, run what was built, and put it in its place or refuse it.
 pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure> {
     let project = options.scored.project(global)?;
-    let rows = options.scored.rows();
+    let rows = options.scored.rows()?;
     let terms = Terms { within: options.within, share: options.split, seed: options.seed };
     let folder = project.out_folder(global.out.as_deref());
     let mut hardware = options.bitstream.then(|| Hardware::new(&project, &folder, &global.guard)).transpose()?;
@@ -40,11 +39,11 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     }
     let guard = global.guard.reading(&project.files());
     if let Some(hardware) = &mut hardware {
-        bitstream::check(hardware, &deployment.built, &folder, &guard)?;
+        hardware.check(&deployment.built, &folder, &guard)?;
     }
     let mut judged = None;
     let published = deployment.built.files.publish_checked(&folder, Earlier::Removed, &guard, |written| {
-        let deployed = deployment.judge(&project, written, talk)?;
+        let deployed = deployment.judge.judge(&project, written, talk)?;
         let denied = || Some(&deployed.verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
         let refusal = deployed.refusal.clone().or_else(denied);
         judged = Some(deployed);
@@ -52,12 +51,9 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     });
     let Some(deployed) = judged else { return published };
     let out = published.is_ok().then(|| folder.display().to_string());
-    let make = |hardware: &Hardware<'_>| bitstream::make(hardware, &deployment.built, &folder, global, talk);
-    let (more, made) = match hardware.as_ref().filter(|_| out.is_some()).map(make).transpose()? {
-        Some((text, made)) => (text, Some(made)),
-        None => (String::new(), None),
-    };
-    let text = text(&deployed, out.as_deref()) + &more;
+    let make = |hardware: &Hardware<'_>| hardware.bitstream(&deployment.built, &folder, &global.guard, talk);
+    let made = hardware.as_ref().filter(|_| out.is_some()).map(make).transpose()?;
+    let text = text(&deployed, out.as_deref()) + made.as_ref().map_or("", |made| &made.text);
     output::either(
         global.format,
         || text,

@@ -8,6 +8,7 @@ use crate::render;
 use crate::subject;
 use workbench::documents::Document;
 use workbench::functions::score::{self, Rows, Scored};
+use workbench::records::calibration::Origin;
 use workbench::{Failure, Project, documents};
 
 impl ScoredRows {
@@ -15,17 +16,17 @@ impl ScoredRows {
         subject::project(global, Some(&self.program), &self.entry)
     }
 
-    fn rows(&self) -> Rows<'_> {
+    fn rows(&self) -> Result<Rows<'_>, Failure> {
         let reading = self.file.reading(&self.entry.limits);
-        Rows { path: &self.data, reading, selection: self.selection.choices.clone() }
+        Rows::read(&self.data, &reading, self.selection.choices.clone())
     }
 }
 
 /// Score, print.
 pub fn run(global: &Global, options: &Score, talk: &Talk) -> Result<(), Failure> {
     let mut project = options.scored.project(global)?;
-    project.calibrate.clone_from(&options.calibrate);
-    let rows = options.scored.rows();
+    project.calibrate = options.calibrate.clone().map(Origin::File);
+    let rows = options.scored.rows()?;
     let scored = Scored::new(&project, &rows, options.engine, talk)?;
     let denied = scored.verdict.as_ref().filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
     match global.format {

@@ -10,15 +10,18 @@
 //! | `NAME.core`, `NAME_axi.core` | cores for `FuseSoC` | [`fusesoc`] |
 //! | `report.txt`, `report.json` | cycles, memories, resources | [`report`](crate::report) |
 //! | `config.toml`, `program.*` | what it was made from | here |
+//! | `fpga/` | netlist, bitstream and reports | [`hardware`] |
 //! | `SHA256SUMS` | the hashes of all these | [`writing`](crate::writing) |
 
 pub mod axi;
 pub mod fusesoc;
+pub mod hardware;
 pub mod layout;
 pub mod listing;
 pub mod program_driver;
 pub mod testbench;
 pub mod verilog;
+pub(crate) mod written;
 pub mod zynq;
 
 use crate::config::{Microcode, value_span};

@@ -6,16 +6,19 @@
 //!          └─ the rest ──▶ golden ──▶ score ◀── within? ── score ◀── words ◀──┘
 //! ```
 //!
-//! [`Files::publish_checked`](crate::writing::Files::publish_checked) moves the folder to its place if [`Deployment::judge`] has nothing against it.
+//! [`Files::publish_checked`](crate::writing::Files::publish_checked) moves the folder to its place if [`Judge::judge`] has nothing against it.
 
 use super::Function;
-use super::score::{Parts, Rows, Score, Tabled};
-use crate::build::Built;
+use super::expected::Score;
+use super::rows::{Parts, Rows};
+use super::score::Tabled;
+use crate::build::{Built, written};
 use crate::failure::Failure;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
-use arch::rtl::{CoreName, Rtl};
-use arch::{Code, Diagnostic, Image};
+use crate::records::calibration::Calibration;
+use arch::rtl::CoreName;
+use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::data::labels::Coding;
@@ -47,12 +50,18 @@ pub struct Terms {
 
 /// A function, its files, and the rows that judge them.
 pub struct Deployment {
+    /// The rows.
+    pub judge: Judge,
+    /// Everything that is to be written.
+    pub built: Built,
+}
+
+/// Rows that judge the written Verilog of a function.
+pub struct Judge {
     tabled: Tabled,
     function: Function,
     terms: Terms,
     calibrated: usize,
-    /// Everything that is to be written.
-    pub built: Built,
 }
 
 /// What the written Verilog has shown.
@@ -106,12 +115,39 @@ impl Deployment {
     ) -> Result<Deployment, Failure> {
         let parts = |table: &Table, targets: &[usize]| divided(table, targets, terms);
         let tabled = Tabled::new(project, rows, &parts, progress)?;
-        let function = Function::of(project, &tabled.read, progress)?;
+        let function = Function::of(project, &tabled.computed.read, progress)?;
         let mut built = Built::of_function(project, &function, progress)?;
-        let calibration = tabled.read.calibration.as_ref();
+        let calibration = tabled.computed.read.calibration.as_ref();
         built.files.add(CALIBRATION, calibration.map_or_else(String::new, |calibration| calibration.csv.clone()));
         let calibrated = calibration.map_or(0, |calibration| calibration.rows);
-        Ok(Deployment { tabled, function, terms, calibrated, built })
+        Ok(Deployment { judge: Judge { tabled, function, terms, calibrated }, built })
+    }
+
+    /// The function that was deployed.
+    pub fn function(&self) -> &Function {
+        &self.judge.function
+    }
+}
+
+impl Judge {
+    /// All rows of a table, for a function that was built.
+    ///
+    /// # Errors
+    /// The table does not suit the program.
+    pub fn of_built(
+        project: &Project,
+        built: &Function,
+        rows: &Rows<'_>,
+        within: f64,
+        progress: &dyn Progress,
+    ) -> Result<Judge, Failure> {
+        let all = |table: &Table, _: &[usize]| Ok((None, (0..table.rows.len()).collect()));
+        let mut tabled = Tabled::new(project, rows, &all, progress)?;
+        let decided = Calibration { records: built.decided.clone(), ..Calibration::default() };
+        tabled.computed.read.calibration = Some(decided);
+        let function = Function::of(project, &tabled.computed.read, progress)?;
+        let terms = Terms { within, share: 0.0, seed: 0 };
+        Ok(Judge { tabled, function, terms, calibrated: built.decided.len() })
     }
 
     /// Run the Verilog that is written in `folder`, and say how good it is.
@@ -119,11 +155,11 @@ impl Deployment {
     /// # Errors
     /// A file cannot be read, the files are those of another program, Verilator fails; a score that the targets do not define.
     pub fn judge(&self, project: &Project, folder: &Path, progress: &dyn Progress) -> Result<Deployed, Failure> {
-        let Deployment { tabled, function, terms, .. } = self;
-        let golden = tabled.score(&tabled.golden);
-        if figure(&golden).is_none() || tabled.expected.are_alike() {
+        let Judge { tabled: Tabled { computed, expected }, function, terms, .. } = self;
+        let golden = expected.score(&computed.golden());
+        if figure(&golden).is_none() || expected.are_alike() {
             let message = "the targets of the rows that are scored are all alike: they tell no score";
-            return Err(Failure::data(tabled.read.origin.clone(), vec![Diagnostic::global(Code::Data, message)]));
+            return Err(Failure::data(computed.read.origin.clone(), vec![Diagnostic::global(Code::Data, message)]));
         }
         let (outcome, mut first_difference) = match self.run(&project.core(), folder, progress)? {
             Ok(outcome) => (Some(outcome), None),
@@ -135,14 +171,14 @@ impl Deployment {
             Some(Err(difference)) => first_difference = Some(difference.to_string()),
             None => {}
         }
-        let values = outcome.as_ref().map(|outcome| tabled.received(&function.climb, outcome)).transpose()?;
-        let hardware = values.map(|values| tabled.score(&values));
+        let values = outcome.as_ref().map(|outcome| computed.received(&function.climb, outcome)).transpose()?;
+        let hardware = values.map(|values| expected.score(&values));
         let points = hardware.as_ref().and_then(|hardware| points(&golden, hardware));
         let mut deployed = Deployed {
-            result: tabled.name.clone(),
+            result: computed.name.clone(),
             calibrated: self.calibrated,
-            rows: tabled.rows,
-            classes: tabled.expected.names(),
+            rows: computed.rows,
+            classes: expected.names(),
             golden,
             hardware,
             points,
@@ -176,10 +212,10 @@ impl Deployment {
     /// All records through the written Verilog; what it says where it is stuck.
     fn run(&self, core: &CoreName, folder: &Path, progress: &dyn Progress) -> Result<Result<Outcome, String>, Failure> {
         let image = self.function.climb.image();
-        check_microcode(folder, image)?;
+        written::check_microcode(folder, "function", image)?;
         let machine = &image.machine;
         progress.note(&Note::Simulates(machine.clone()));
-        let library = Library::build(&written_rtl(core, folder, image)?, &Options::default())?;
+        let library = Library::build(&written::rtl(core, folder, image)?, &Options::default())?;
         let climb = &self.function.climb;
         let outcome = climb.stream(GridDevice::new(&library, machine), climb.records(), Stalls::none());
         Ok(outcome.map_err(|stuck| stuck.to_string()))
@@ -187,13 +223,14 @@ impl Deployment {
 
     /// The narrowest word in which fixed point, which the hardware equals, is close enough.
     fn bits_needed(&self, project: &Project, golden: &Score, progress: &dyn Progress) -> Result<Option<u32>, Failure> {
-        let (upper, _) = self.tabled.read.upper(project, progress)?;
+        let Tabled { computed, expected } = &self.tabled;
+        let upper = computed.read.upper(project, progress)?;
         for word in NARROWEST..=WIDEST {
             if progress.cancelled() {
                 return Err(Failure::Interrupted);
             }
             let Some(words) = upper.in_words(word) else { continue };
-            let score = self.tabled.score(&self.tabled.on_fixed(&words)?);
+            let score = expected.score(&computed.on_fixed(&words)?);
             if self.suffices(points(golden, &score)) {
                 return Ok(Some(word));
             }
@@ -250,34 +287,4 @@ fn divided(table: &Table, targets: &[usize], terms: Terms) -> Result<Parts, Diag
     first.sort_unstable();
     rest.sort_unstable();
     Ok((Some(first), rest))
-}
-
-fn read(folder: &Path, name: &str) -> Result<String, Failure> {
-    let path = folder.join(name);
-    std::fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))
-}
-
-/// The Verilog as it is written: the files of the list of the grid.
-fn written_rtl(core: &CoreName, folder: &Path, image: &Image) -> Result<Rtl, Failure> {
-    let top = core.module(hdl::TOP);
-    let mut verilog = String::new();
-    for name in read(folder, &format!("rtl/{top}.f"))?.lines() {
-        verilog += &read(folder, name)?;
-    }
-    let machine = &image.machine;
-    let [input, output] = [machine.stream_words(), machine.output_words()].map(|words| words * machine.word());
-    Ok(Rtl { top, verilog, ports: Rtl::grid_ports(input, output) })
-}
-
-/// Refuse microcode that is not that of the image.
-fn check_microcode(folder: &Path, image: &Image) -> Result<(), Failure> {
-    const NAME: &str = "function/microcode.hex";
-    let text = read(folder, NAME)?;
-    let number = |text: &str| u32::from_str_radix(text, 16).ok();
-    let line = |line: &str| line.split_once(' ').and_then(|(address, data)| Some((number(address)?, number(data)?)));
-    let written: Option<Vec<_>> = text.lines().filter(|line| !line.starts_with('#')).map(line).collect();
-    if written.as_ref() == Some(&image.control_writes()) {
-        return Ok(());
-    }
-    Err(Failure::Mismatch(format!("{} is not the microcode of this program", folder.join(NAME).display())))
 }

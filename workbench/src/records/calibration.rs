@@ -20,10 +20,20 @@ use serde_json::Value;
 use sim::data::file::Reading;
 use sim::data::table::Table;
 use sim::ladder::Values;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Fewer records say too little about the values that hardware will see.
 pub const ENOUGH: usize = 32;
+
+/// Where the records are.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// In a file.
+    File(PathBuf),
+    /// In memory.
+    Table(Arc<Table>),
+}
 
 /// What binary points were chosen from.
 #[derive(Debug, Clone, Default)]
@@ -66,8 +76,16 @@ impl<'a> Input<'a> {
 /// # Errors
 /// The file cannot be read, or its rows are not what the inputs of the program take.
 pub fn read(project: &Project, program: &Program) -> Result<Option<Calibration>, Failure> {
-    let Some(path) = &project.calibrate else { return Ok(None) };
     let inputs = inputs(program);
+    let path = match &project.calibrate {
+        None => return Ok(None),
+        Some(Origin::File(path)) => path,
+        Some(Origin::Table(table)) => {
+            let path = Path::new("X");
+            let rows = rows_of_table(path, table, None, &inputs)?;
+            return records(&rows, &inputs).map(Some).map_err(|message| wrong(path, &message));
+        }
+    };
     let rows = match path.extension().and_then(|extension| extension.to_str()) {
         Some("json" | "jsonl" | "ndjson") => of_json(path, &inputs)?,
         Some("npz") => of_arrays(path, &inputs)?.map_or_else(|| of_table(path, &inputs), Ok)?,

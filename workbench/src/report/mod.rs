@@ -18,6 +18,7 @@ pub mod figures;
 pub mod layers;
 pub mod measured;
 pub mod page;
+pub mod profile;
 pub mod trained;
 
 use crate::board::ChosenBoard;

@@ -1,29 +1,34 @@
-//! The hardware of a project on its board: what `synth` and `bitstream` share.
+//! The hardware of a project on its board: synthesised, placed, routed and packed.
 //!
-//!     project, design ──▶ grid and shell ──yosys──▶ netlist, its size against the part
+//! ```text
+//! project, design ──▶ grid and shell ──yosys──▶ netlist, its size against the part ──nextpnr──▶ bitstream
+//! ```
 
-use crate::output::Talk;
+use crate::build::Built;
+use crate::failure::{Failure, Source};
+use crate::progress::{Note, Progress};
+use crate::project::Project;
+use crate::project::store::{Store, StoreNeeds};
+use crate::report::page::{charts, die};
+use crate::resources::{self, Estimate};
+use crate::sdram::{self, Place};
+use crate::writing::folder::Earlier;
+use crate::writing::guard::Guard;
+use crate::writing::{self, Files};
 use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
 use fpga::board::Board as Facts;
 use fpga::floorplan;
-use fpga::flow::{FlowError, OpenFlow};
+use fpga::flow::{BitstreamSummary, DIE, FlowError, OpenFlow, SEEDS};
+use fpga::vivado::{BITSTREAM, HANDOFF, VivadoError};
 use fpga::yosys::{self, Netlist, YosysError};
 use hdl::shell;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use workbench::Project;
-use workbench::project::store::{Store, StoreNeeds};
-use workbench::resources::{self, Estimate};
-use workbench::sdram::{self, Place};
-use workbench::writing::Files;
-use workbench::writing::folder::Earlier;
-use workbench::writing::guard::Guard;
-use workbench::{Failure, Source};
 
 /// What a netlist takes of its device.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -171,14 +176,15 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// Yosys is missing or fails.
-    pub fn synthesise(&self, design: hdl::Design<'_>, talk: &Talk) -> Result<Netlist, Failure> {
+    fn synthesise(&self, design: hdl::Design<'_>, progress: &dyn Progress) -> Result<Netlist, Failure> {
         let machine = design.machine();
         let rtl = self.design(design)?;
-        talk.say(format!("synthesis of {machine} for {}", self.facts.title));
+        let say = |text: String| progress.note(&Note::Makes { text, detail: false });
+        say(format!("synthesis of {machine} for {}", self.facts.title));
         let store = self.store(machine)?;
         if store.rows > 0 {
             let place = if store.in_sdram { " in the SDRAM" } else { "" };
-            talk.say(format!("sample store: {} rows of {} words{place}", store.rows, machine.stream_words()));
+            say(format!("sample store: {} rows of {} words{place}", store.rows, machine.stream_words()));
         }
         let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves(), store.rows > 0);
         let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
@@ -186,11 +192,27 @@ impl<'a> Hardware<'a> {
             .map_err(|error| synthesis_failure(&error))
     }
 
+    /// Synthesise what was built, with what routes it: the netlist, what it takes for people, and for programs.
+    ///
+    /// # Errors
+    /// Yosys is missing or fails; a file cannot be written.
+    pub fn synthesised(
+        &self,
+        built: &Built,
+        guard: &Guard,
+        progress: &dyn Progress,
+    ) -> Result<(Netlist, String, Synthesis), Failure> {
+        let netlist = self.synthesise(built.design(), progress)?;
+        self.add_flow(&built.machine, SEEDS[0], guard)?;
+        let (text, synthesis) = self.synthesis_report(built.design(), &netlist);
+        Ok((netlist, text, synthesis))
+    }
+
     /// Write what places and routes the netlist without this tool, with a seed to begin with: constraints and a Makefile.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn add_flow(&self, machine: &Machine, seed: u32, guard: &Guard) -> Result<(), Failure> {
+    fn add_flow(&self, machine: &Machine, seed: u32, guard: &Guard) -> Result<(), Failure> {
         let (Some(flow), Some(constraints)) = (&self.flow, self.constraints(machine)?) else { return Ok(()) };
         let mut files = Files::new();
         files.add("Makefile", flow.makefile(seed, &self.facts.programmer));
@@ -212,7 +234,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// A synthesised netlist against its device, for people and for programs.
-    pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
+    fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
         let Estimate { lut, ff, dsp, bram, .. } = resources::estimate(design, Some(self.facts.device.family()));
         // A grid takes no large memory.
@@ -249,6 +271,126 @@ impl<'a> Hardware<'a> {
             types: netlist.types.clone(),
         };
         (text, document)
+    }
+}
+
+/// `fpga/summary.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Version of the document's form.
+    #[schemars(extend("const" = 1))]
+    schema_version: u32,
+    /// The board.
+    board: String,
+    /// The program.
+    program: String,
+    /// Clock of the grid.
+    clock_mhz: f64,
+    /// Cells.
+    synthesis: Synthesis,
+    #[serde(flatten)]
+    bitstream: BitstreamSummary,
+}
+
+/// A bitstream was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Made {
+    /// The file.
+    pub bitstream: String,
+    /// What it was made of; nothing where the vendor's tool made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// The same for people.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl Hardware<'_> {
+    /// Refuse, before anything is written, a board without pins, and files in the way of the vendor's tool.
+    ///
+    /// # Errors
+    /// As it says.
+    pub fn check(&mut self, built: &Built, out: &Path, guard: &Guard) -> Result<(), Failure> {
+        self.needs = built.needs;
+        if self.flow.is_none() {
+            return guard.check_work(out, |name| [BITSTREAM, HANDOFF].contains(&name));
+        }
+        self.pins(&built.machine).map(drop)
+    }
+
+    /// Synthesise what was built, place, route and pack it; the files of the build are in `out`.
+    ///
+    /// # Errors
+    /// The board has no pins; a tool is missing or fails; the design does not fit, or not at its clock.
+    pub fn bitstream(
+        &self,
+        built: &Built,
+        out: &Path,
+        guard: &Guard,
+        progress: &dyn Progress,
+    ) -> Result<Made, Failure> {
+        let Some(flow) = &self.flow else { return self.by_vivado(out, progress) };
+        let constraints = self.pins(&built.machine)?;
+        let (netlist, text, synthesis) = self.synthesised(built, guard, progress)?;
+        let note = |text: String, detail: bool| progress.note(&Note::Makes { text, detail });
+        let mut tell = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
+            None => note(format!("place and route with seed {seed}"), true),
+            Some(routed) => {
+                for clock in &routed.clocks {
+                    let (name, reached, wanted) = (&clock.name, clock.achieved_mhz, clock.constraint_mhz);
+                    note(format!("seed {seed}: {name} {reached:.2} MHz of {wanted:.2} MHz"), false);
+                }
+            }
+        };
+        let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut tell);
+        let bitstream = placed.map_err(|error| self.place_failure(&error))?;
+        let (project, seed) = (self.project, bitstream.seed);
+        let summary = Summary {
+            schema_version: 1,
+            board: project.board.name.clone(),
+            program: project.name(),
+            clock_mhz: project.board.clock_mhz,
+            synthesis,
+            bitstream: bitstream.summary(),
+        };
+        let mut files = Files::new();
+        let title = format!("{} on {}, seed {seed}", project.name(), self.facts.title);
+        if let Some(die) = die::svg(&bitstream.die, &title) {
+            files.add(DIE, charts::alone(&die));
+        }
+        files.add("summary.json", writing::pretty(&summary));
+        files.add("Makefile", flow.makefile(seed, &self.facts.programmer));
+        files.publish(&self.folder, Earlier::Kept, guard)?;
+        let clock = bitstream.routed.critical().map_or(String::new(), |clock| {
+            let (reached, wanted) = (clock.achieved_mhz, clock.constraint_mhz);
+            format!("clock {reached:.2} MHz, {wanted:.2} MHz asked for, seed {seed}\n")
+        });
+        let file = bitstream.file.display().to_string();
+        let text = format!("{text}{clock}{file}\nload it with: {} {file}\n", self.facts.programmer);
+        Ok(Made { bitstream: file, summary: Some(summary), text })
+    }
+
+    /// The places of the pins of a board with an open flow.
+    ///
+    /// # Errors
+    /// It has none.
+    fn pins(&self, machine: &Machine) -> Result<Source, Failure> {
+        let none = || Failure::Usage(format!("{} has no pins: its file has no table [io]", self.facts.title));
+        self.constraints(machine)?.ok_or_else(none)
+    }
+
+    /// The way of devices without an open flow: the vendor's tool runs the script of the build.
+    fn by_vivado(&self, out: &Path, progress: &dyn Progress) -> Result<Made, Failure> {
+        let text = format!("running vivado with the script in {}; this takes a while", out.display());
+        progress.note(&Note::Makes { text, detail: true });
+        match fpga::vivado::run(&self.facts.part, out, &Toolbox::default()) {
+            Ok(bitstream) => {
+                let file = bitstream.display().to_string();
+                Ok(Made { text: format!("{file}\n"), bitstream: file, summary: None })
+            }
+            Err(error @ VivadoError::File { .. }) => Err(Failure::File(error.to_string())),
+            Err(error) => Err(Failure::Tool(error.to_string())),
+        }
     }
 }
 
