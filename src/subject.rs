@@ -16,6 +16,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         entry: entry.function.clone(),
         seed_dialect: global.dialect == Dialect::Seed,
         rink_left: global.rink_left,
+        cfdlang: global.cfdlang,
         gaussian: global.gaussian,
         limits: limits(entry),
         ..Options::default()

@@ -196,6 +196,9 @@ fn long_and_deep_texts_are_read_without_overflow() {
             let _ = parse(language, &text, &Options::default());
             if language == Language::Rink {
                 let _ = parse(language, &text, &Options { rink_left: true, ..Options::default() });
+                for version in [1, 2] {
+                    let _ = parse(language, &text, &Options { cfdlang: Some(version), ..Options::default() });
+                }
             }
             let begin: String = text.chars().take(50).collect();
             eprintln!("{language:?} {:?} {begin:?}", start.elapsed());

@@ -12,6 +12,7 @@ Options of mapping and tuning are accepted and change nothing: the compiler sear
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -47,6 +48,9 @@ class _Options:
             raise AttributeError(name)
         return lambda *_values, **_named: self
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 class MappingOptions(_Options):
     """How loops were mapped to a GPU."""
@@ -54,6 +58,57 @@ class MappingOptions(_Options):
 
 class TunerConfig(_Options):
     """How mappings were searched."""
+
+
+class Tuner(_Options):
+    """What searched them."""
+
+    def tune(self, _entry: str, _inputs: Any, *_options: Any) -> MappingOptions:
+        """Options that change nothing."""
+        return MappingOptions()
+
+
+class MappingOptionsCache(_Options):
+    """What kept them."""
+
+    def load(self, _source: str, _entry: str, _inputs: Any, _count: int = 1) -> list[MappingOptions]:
+        """Options that change nothing."""
+        return [MappingOptions()]
+
+
+class CompilationCache(_Options):
+    """What kept kernels."""
+
+
+Options = MappingOptions
+autotuner_settings: dict[str, Any] = {}
+"""Settings that older files pass on."""
+SILENT = True
+
+
+def cuda_compiler(_name: str) -> None:
+    """Accepted: there is one compiler."""
+
+
+def SetDebugFlags(*_values: bool, **_flags: bool) -> None:
+    """Accepted: nothing is dumped."""
+
+
+logtostderr = debug_lang = debug_halide = debug_tc_mapper = debug_tuner = dump_cuda = SetDebugFlags
+
+
+def install() -> None:
+    """Let `import tensor_comprehensions` and its `tclib` find this module.
+
+    Raises
+    ------
+    RuntimeError
+        Another package of this name is loaded already.
+    """
+    own = sys.modules[__name__]
+    if sys.modules.get("tensor_comprehensions", own) is not own:
+        raise RuntimeError("another package named tensor_comprehensions is loaded already")
+    sys.modules["tensor_comprehensions"] = sys.modules["tensor_comprehensions.tclib"] = own
 
 
 class Function:
@@ -72,6 +127,7 @@ class Function:
         body = source[head.end() :].split("def ", 1)[0]
         self._updated = [r for r in self.results if _is_updated(r, body)]
         self.program = Program.from_text(source, language="tensor_comprehensions", name=name, function=name, **config)
+        self.backward: Callable[..., Any] | None = None
 
     @property
     def parameters(self) -> list[str]:
@@ -102,6 +158,10 @@ class Function:
                 target[...] = result
         return results[0] if len(results) == 1 else results
 
+    def run(self, inputs: Sequence[ArrayLike], outputs: Any = ()) -> Result:
+        """The same with all arrays in two sequences."""
+        return self(*inputs, outputs=tuple(outputs) or None)
+
     def autotune(self, *_inputs: Any, **_options: Any) -> MappingOptions:
         """Nothing to tune."""
         return MappingOptions()
@@ -124,19 +184,31 @@ class Source:
 
 
 def define(
-    source: str, options: Any = None, *, name: str | None = None, constants: Mapping[str, Any] | None = None, **config: Any
+    source: str,
+    options: Any = None,
+    *,
+    name: str | None = None,
+    backward: str | None = None,
+    constants: Mapping[str, Any] | None = None,
+    **config: Any,
 ) -> Any:
-    """The functions of a text; with `name`, that function.
+    """The functions of a text; with `name`, that function, whose `backward` is the one of that name.
 
-    `constants` takes the place of `{key}` in the text. `config`, `machine`, `set` and `resident` are those of `Program.from_text`; other options are those
+    `constants` takes the place of `{key}` in the text, where `{{` is a brace. `config`, `machine`, `set` and `resident` are those of `Program.from_text`; other options are those
     of the original and change nothing.
     """
     for key, value in (constants or {}).items():
         source = source.replace("{" + key + "}", str(value))
+    source = source.replace("{{", "{").replace("}}", "}") if constants else source
     own = {key: config.pop(key) for key in ("config", "machine", "set", "resident") if key in config}
     if options is not None or config:
         _ignored("options of mapping and tuning")
-    return Source(source, **own) if name is None else Function(source, name, **own)
+    if name is None:
+        return Source(source, **own)
+    function = Function(source, name, **own)
+    if backward is not None:
+        function.backward = Function(source, backward, **own)
+    return function
 
 
 def compile(source: str, entry: str, *_options_and_inputs: Any, **_named: Any) -> Function:  # noqa: A001

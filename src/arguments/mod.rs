@@ -79,6 +79,9 @@ pub struct Global {
     /// Rink: operators associate to the left without parentheses
     #[arg(long, global = true)]
     pub rink_left: bool,
+    /// Rink: the reading of cfdlang without parentheses; in version 1, `*` is the outer product
+    #[arg(long, global = true, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub cfdlang: Option<u8>,
     /// TABLA: mean and deviation of `gaussian`; default: 0,1
     #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
     pub gaussian: Option<(f64, f64)>,

@@ -246,6 +246,46 @@ def _(V, C):
 def _(A, B):
     return {"O": (B + 1) * A.prod(axis=1)}
 
+# Several indices at once, and order
+
+
+@program("tile/gather_nd.tile", T=numbers(2, 3, 4), I=np.array([[0.0, 2.0], [1.0, 0.0], [1.0, 1.0]]), J=np.array([[[2.0], [0.0]], [[1.0], [1.0]]]))
+def _(T, I, J):
+    i, j = I.astype(int), J.astype(int)
+    return {"out0": T[i[:, 0], i[:, 1]], "out1": np.stack([T[b, j[b, :, 0]] for b in range(2)]), "out2": T[i[:2, 0], i[:2, 1], i[:2, 1] + 1]}
+
+
+@program("tile/scatter_nd.tile", D=numbers(4, 3), I=np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), E=numbers(4))
+def _(D, I, E):
+    slices, elements, i = np.zeros((3, 2, 3)), np.zeros((3, 2)), I.astype(int)
+    np.add.at(slices, (i[:, 0], i[:, 1]), D)
+    np.add.at(elements, (i[:, 0], i[:, 1]), E)
+    return {"out0": slices, "out1": elements}
+
+
+@program("tile/argsort.tile", X=np.array([[1.5, -2.0, 1.5, 0.25], [0.0, 0.0, -1.0, 0.0], [2.0, 1.0, 0.5, -0.5]]))
+def _(X):
+    last, first = X.argsort(1, kind="stable"), X.argsort(0, kind="stable")
+    return {"out0": last, "out1": first, "out2": (-X).argsort(1, kind="stable")}
+
+
+# cfdlang's elements
+
+
+@program("rink/elements_first.tml", M=numbers(2, 3), u=numbers(5, 3), w=numbers(5, 2))
+def _(M, u, w):
+    return {"v": np.stack([(M @ x - y) * y for x, y in zip(u, w)])}
+
+
+@program("rink/elements_last.tml", A=numbers(3, 4), B=numbers(3, 4))
+def _(A, B):
+    return {"C": np.stack([A[:, e] + B[:, e] for e in range(4)], 1), "D": np.stack([np.outer(A[:, e], [1, 1]) for e in range(4)], 2)}
+
+
+@program("rink/product_before_list.tml", A=numbers(2, 3), B=numbers(2, 3), u=numbers(3, 3))
+def _(A, B, u):
+    return {"v": A @ u @ B.T}
+
 
 def case(file):
     """The expectation beside the program, as text."""

@@ -121,6 +121,8 @@ pub struct Options {
     pub seed_dialect: bool,
     /// The model language without E-AMBIG: operators associate to the left, whatever they are (`--rink-left`).
     pub rink_left: bool,
+    /// The model language as this version of cfdlang reads it, 1 or 2 (`--cfdlang`).
+    pub cfdlang: Option<u8>,
     /// Mean and deviation of TABLA's `gaussian` (`--gaussian`); default: 0 and 1.
     pub gaussian: Option<(f64, f64)>,
     /// Sizes beyond which a program is refused.

@@ -19,6 +19,8 @@
 //! | `//`: rounds down on sizes, exact where an index variable is divided | `/` |
 //! | `reshape(A, [M * N])`, `cast(A, int8)` | `reshape(&a, m_size * n_size)`, `cast(&a, "int8")` |
 //! | `gather(T, I)`, `scatter(D, I, N)` | `gather(&t, &i, 0)`, `scatter(&d, &i, n_size)` |
+//! | `gather_nd(T, I)`, `scatter_nd(D, I, [M, N])` | `gather_nd(&t, &i, 0)`, `scatter_nd(&d, &i, (m_size, n_size))` |
+//! | `argsort(X, 0)` | `argsort(&x, 0)` |
 //! | `%`, `&`, `^`, `<<`, `>>`, `~` | `%`, `&`, `^`, `<<`, `>>`, `!` |
 //! | `return D, E` | `graph.build([&d, &e])` |
 //!
@@ -26,7 +28,8 @@
 
 pub use compiler::language::tile::edsl::{
     Access, Affine, Combination, Contraction, Dims, Elementwise, Fault, Graph, Indices, Size, Target, Tensor,
-    TensorDim, TensorIndex, TensorOutput, cast, cond, function, gather, index, reshape, scatter, select,
+    TensorDim, TensorIndex, TensorOutput, argsort, cast, cond, function, gather, gather_nd, index, reshape, scatter,
+    scatter_nd, select,
 };
 pub use compiler::tensor::Program;
 

@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from tabla_gen.plaidml.indices import Constraint, TensorDim, TensorDims, TensorIndex, TensorIndexes
+from tabla_gen.plaidml.moves import GatherMode, InterpolationMode, NearestMode, OutOfBoundsMode, ScatterMode, gather, reshape, scatter
 from tabla_gen.plaidml.program import Buffer, Program
 from tabla_gen.plaidml.shapes import DType, TensorShape, wrong
 from tabla_gen.plaidml.tensors import (
     Contraction,
     IndexedTensor,
     Tensor,
+    TensorLens,
     TensorOutput,
     as_list,
     as_tensor,
@@ -272,36 +274,6 @@ def index(dims: Any, axis: int) -> Tensor:
     return Tensor(TensorShape(DType.INT32, sizes), "index", sizes=sizes, axis=number)
 
 
-def reshape(x: Any, dims: Sequence[Any]) -> Tensor:
-    """The same elements, row by row, in another shape; one extent may be -1."""
-    x, sizes = as_tensor(x), [int(size) for size in as_list(dims)]
-    if sizes.count(-1) == 1:
-        rest = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
-        sizes[sizes.index(-1)] = int(np.prod(x.shape, dtype=np.int64)) // rest
-    if np.prod(sizes, dtype=np.int64) != np.prod(x.shape, dtype=np.int64):
-        raise wrong(f"{list(x.shape)} cannot become {sizes}")
-    return x if tuple(sizes) == x.shape else Tensor(TensorShape(x.dtype, sizes), "reshape", [x], sizes=sizes)
-
-
-def gather(x: Any, y: Any, axis: int = 0) -> Tensor:
-    """Slices of `x` along an axis, by the indices in `y`."""
-    x, y = as_tensor(x), as_tensor(y)
-    axis = axis + x.rank if axis < 0 else axis
-    if not 0 <= axis < x.rank:
-        raise wrong(f"there is no axis {axis} in {list(x.shape)}")
-    shape = x.shape[:axis] + y.shape + x.shape[axis + 1 :]
-    return Tensor(TensorShape(x.dtype, shape), "gather", [x, y], axis=axis)
-
-
-def scatter(x: Any, y: Any, z: Any) -> Tensor:
-    """Sums of slices of `x`, by the indices in `y`; `z` is how many there are, or a tensor with so many rows."""
-    x, y = as_tensor(x), as_tensor(y)
-    size = z.shape[0] if isinstance(z, Tensor) and z.rank else int(z.operands[0] if isinstance(z, Tensor) else z)
-    if x.shape[: y.rank] != y.shape:
-        raise wrong(f"{list(x.shape)} does not begin with the shape {list(y.shape)} of the indices")
-    return Tensor(TensorShape(x.dtype, (size, *x.shape[y.rank :])), "scatter", [x, y], size=size)
-
-
 def shape(x: Any) -> Tensor:
     """The extents of a tensor, as a tensor."""
     x = as_tensor(x)
@@ -314,9 +286,12 @@ def shape(x: Any) -> Tensor:
 
 def argsort(x: Any, axis: int = -1, direction: SortDirection = SortDirection.ASC) -> Tensor:
     """The indices that sort along an axis; equal elements keep their order."""
-    from tabla_gen.plaidml.sorting import order
-
-    return order(as_tensor(x), axis, direction == SortDirection.DESC)[1]
+    x = as_tensor(x)
+    counted = axis + x.rank if axis < 0 else axis
+    if not 0 <= counted < x.rank:
+        raise wrong(f"there is no axis {axis} in {list(x.shape)}")
+    keys = elementwise("neg", x) if direction == SortDirection.DESC else x
+    return Tensor(TensorShape(DType.INT32, x.shape), "argsort", [keys], axis=counted)
 
 
 def prng(state: Any, dims: Sequence[Any]) -> tuple[Tensor, Tensor]:

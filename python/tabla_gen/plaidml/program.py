@@ -49,7 +49,10 @@ class Program:
         outputs = list(first if second is None else second)
         if not outputs or not all(isinstance(t, Tensor) for t in [*first, *outputs]):
             raise wrong("a program has outputs, which are tensors")
-        text = Text(name, [] if second is None else list(first), outputs)
+        outputs = [t.own for t in outputs]
+        text = Text(name, [] if second is None else [t.own for t in first], outputs)
+        if (unsigned := options.get("intx")) is not None and not DType(unsigned).is_signed and text.has_negative():
+            raise wrong(f"a number of this program is negative, and integers are {DType(unsigned).name}")
         self.name, self.source = name, text.text
         self.inputs, self.input_names, self.outputs = text.inputs, text.names, outputs
         constants = [n for n, t in zip(self.input_names, self.inputs, strict=True) if t.constant is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,21 @@ from tabla_gen.plaidml.indices import Constraint, TensorDim, TensorIndex
 from tabla_gen.plaidml.shapes import DType, TensorShape, broadcast, promoted, wrong
 
 _COUNT = itertools.count()
+
+
+class TensorLens:
+    """The order in which a tensor is stored (`source`), for code that is written for another one (`target`): `TensorLens("NCHW", "NHWC")`."""
+
+    def __init__(self, source: str = "", target: str = "") -> None:
+        if sorted(source) != sorted(target) or len(set(source)) != len(source):
+            raise wrong(f"{source!r} and {target!r} are not two orders of the same dimensions")
+        self._places = [target.index(letter) for letter in source]
+
+    def apply(self, dims: Sequence[Any]) -> list[Any]:
+        """What is in the target's order, in the order of the source."""
+        if self._places and len(self._places) != len(dims):
+            raise wrong(f"a lens of {len(self._places)} dimensions is given {len(dims)}")
+        return [dims[place] for place in self._places] if self._places else list(dims)
 
 
 class Tensor:
@@ -39,6 +55,8 @@ class Tensor:
         self.operation, self.operands, self.name, self.rest = operation, list(operands), name, rest
         self.constant = value if isinstance(value, np.ndarray) else None
         self.order = next(_COUNT)
+        self.lens = TensorLens()
+        self._own: Tensor | None = None
 
     @property
     def type(self) -> TensorShape:
@@ -72,11 +90,28 @@ class Tensor:
             dims = tuple(dims[0])
         if len(dims) != self.rank:
             raise wrong(f"bind_dims() got {len(dims)} sizes for a tensor of {self.rank} dimensions")
-        for size, extent in zip(dims, self.shape, strict=True):
+        for size, extent in zip(self.lens.apply(dims), self.shape, strict=True):
             (size if isinstance(size, TensorDim) else TensorDim(int(size))).bind(extent, "the tensor")
 
+    def use(self, lens: TensorLens) -> Tensor:
+        """The same tensor, whose dimensions are named in another order."""
+        seen = copy.copy(self.own)
+        seen.lens, seen._own = lens, self.own
+        return seen
+
+    @property
+    def own(self) -> Tensor:
+        """The tensor itself, without a lens."""
+        return self if self._own is None else self._own
+
+    def element(self, ordinal: int) -> Tensor:
+        """A value that has one element only: itself."""
+        if ordinal:
+            raise wrong(f"there is no element {ordinal}")
+        return self
+
     def __getitem__(self, key: Any) -> IndexedTensor:
-        return IndexedTensor("", [(self, as_list(key))], self)
+        return IndexedTensor("", [(self.own, self.lens.apply(as_list(key)))], self.own)
 
     def __hash__(self) -> int:
         return id(self)
@@ -179,7 +214,7 @@ def as_list(value: Any) -> list[Any]:
 def as_tensor(value: Any) -> Tensor:
     """A tensor, of a number if need be."""
     if isinstance(value, Tensor):
-        return value
+        return value.own
     if isinstance(value, TensorDim):
         return Tensor(value=int(value))
     if isinstance(value, np.ndarray) and value.ndim:
@@ -206,7 +241,8 @@ def contract(target: Tensor, index: list[Any], operator: str, body: Any) -> None
         if not all(isinstance(part, (int, TensorDim, TensorIndex)) for part in given):
             raise wrong("indices are made of TensorIndex, TensorDim and integers")
     kinds = [t.dtype for t, _ in access.accesses]
-    kind = DType.BOOLEAN if access.combination == "==" else kinds[-1] if access.combination == "cond" else promoted(kinds)
+    counted = DType.INT32 if operator in ("+=", "*=") else DType.BOOLEAN
+    kind = counted if access.combination == "==" else kinds[-1] if access.combination == "cond" else promoted(kinds)
     target.known = TensorShape(kind, shape)
     target.operation, target.operands = "contract", [tensor for tensor, _ in access.accesses]
     target.rest.update(index=index, operator=operator, access=access)
@@ -217,8 +253,9 @@ def contract(target: Tensor, index: list[Any], operator: str, body: Any) -> None
 class Contraction:
     """`Contraction().outShape(M, N).outAccess(i, j).sum(A[i, k] * B[k, j]).build()`"""
 
-    def __init__(self, name: str = "") -> None:
-        self._name, self._shape, self._index = name, [], []
+    def __init__(self, lens: TensorLens | str | None = None, name: str = "") -> None:
+        self._lens = lens if isinstance(lens, TensorLens) else TensorLens()
+        self._name, self._shape, self._index = lens if isinstance(lens, str) else name, [], []
         self._operator, self._body = "", None
         self._constraints: list[Constraint] = []
         self._default: Tensor | None = None
@@ -280,9 +317,9 @@ class Contraction:
         """The result."""
         if not self._operator:
             raise wrong("this contraction has no value: call sum, product, max, min or assign")
-        target = TensorOutput(*self._shape, name=self._name)
+        target = TensorOutput(*self._lens.apply(self._shape), name=self._name)
         target.rest = {"constraints": self._constraints, "default": self._default}
-        contract(target, self._index, self._operator, self._body)
+        contract(target, self._lens.apply(self._index), self._operator, self._body)
         return target
 
 

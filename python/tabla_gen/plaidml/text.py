@@ -16,7 +16,7 @@ from tabla_gen.plaidml.tensors import Tensor
 
 SYMBOLS = {"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!="}
 """Operations that stand between their operands."""
-MOVES = {"reshape", "gather", "scatter"}
+MOVES = {"argsort", "reshape", "gather", "gather_nd", "scatter"}
 """Operations whose operands are whole tensors."""
 _RESERVED = {"def", "return"}
 # Deeper expressions become lines.
@@ -55,6 +55,11 @@ class Text:
     def names(self) -> list[str]:
         """Names of the inputs."""
         return [self._names[t] for t in self.inputs]
+
+    def has_negative(self) -> bool:
+        """Whether there is a negative integer among the numbers."""
+        numbers = [t.operands[0] for t in self._all if t.operation == "number"]
+        return any(isinstance(number, int) and number < 0 for number in numbers)
 
     def _fresh(self, wanted: str) -> str:
         base = _identifier(wanted)
@@ -150,7 +155,7 @@ class Text:
         elif operation in ("neg", "~"):
             text = ("-" if operation == "neg" else "~") + operands[0]
         else:
-            more = {"cast": "{kind}", "reshape": "[{sizes}]", "gather": "{axis}", "scatter": "{size}"}.get(operation)
+            more = {"argsort": "{axis}", "cast": "{kind}", "reshape": "[{sizes}]", "gather": "{axis}", "gather_nd": "{batch}", "scatter": "{size}"}.get(operation)
             sizes = ", ".join(map(str, rest.get("sizes", ())))
             operands += [more.format(**{**rest, "sizes": sizes})] if more else []
             return f"{operation}({', '.join(operands)})"

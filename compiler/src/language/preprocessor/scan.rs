@@ -126,7 +126,7 @@ impl<'t> Scan<'t> {
                 '{' if self.host.has_regions() => {
                     self.regions.push(self.at);
                     self.scopes.push(BTreeMap::new());
-                    line_start = false;
+                    line_start = true;
                 }
                 '}' if self.host.has_regions() => {
                     if self.regions.pop().is_some() {
@@ -135,7 +135,7 @@ impl<'t> Scan<'t> {
                         let span = Span::new(self.at, self.at + 1);
                         self.error(Diagnostic::new(Code::Syntax, span, "this `}` has no `{`").with_label("unexpected"));
                     }
-                    line_start = false;
+                    line_start = true;
                 }
                 '!' if self.rest().starts_with("!calc") => {
                     let span = Span::new(self.at, self.at + 5);
@@ -310,6 +310,7 @@ impl<'t> Scan<'t> {
             }
             let ends = self.rest().is_empty()
                 || matches!(self.next(), Some('\n' | '$'))
+                || (self.host.has_regions() && matches!(self.next(), Some('{' | '}')))
                 || self.rest().starts_with(self.host.comment());
             if !ends {
                 let span = Span::new(self.at, self.at + self.next().map_or(0, char::len_utf8));

@@ -40,7 +40,8 @@ pub(super) fn analyse(source: &Source, types: &Types, reports: &mut Reports) -> 
 /// Which statements reach an output. Without qualifiers every variable is one.
 fn dead_code(source: &Source, types: &Types, reports: &mut Reports) -> Vec<bool> {
     let outputs = || source.declarations.iter().filter(|declaration| declaration.output || !types.qualified);
-    for declaration in outputs().filter(|declaration| declaration.output) {
+    // What is input as well has a value.
+    for declaration in outputs().filter(|declaration| declaration.output && !declaration.input) {
         let name = declaration.name;
         if types.variables.get(name.text).is_some_and(|variable| variable.assigned.is_none()) {
             let message = format!("the output `{}` is never assigned", name.text);

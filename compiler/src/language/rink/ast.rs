@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! var input A : [3 4]             Declaration
+//! elem [A C] 200 first            Elements
 //! C = (A # B) . [2 3] + D         Statement; its expression is a first operand and a list of tails, from left to right
 //! ```
 
@@ -22,7 +23,19 @@ pub(super) type Number = (i64, Span);
 pub(super) struct Program<'s> {
     pub(super) types: Vec<Type<'s>>,
     pub(super) declarations: Vec<Declaration<'s>>,
+    pub(super) elements: Option<Elements<'s>>,
     pub(super) statements: Vec<Statement<'s>>,
+}
+
+/// `elem [A C] 200 first`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Elements<'s> {
+    /// Variables that have a value for each element.
+    pub(super) names: Vec<Name<'s>>,
+    pub(super) count: Number,
+    /// Whether their new dimension is the first one; else it is the last.
+    pub(super) first: bool,
+    pub(super) span: Span,
 }
 
 /// `type T : [2 3]`
@@ -82,6 +95,8 @@ pub(super) struct Tail<'s> {
     pub(super) span: Span,
     /// Where its right side ends.
     pub(super) end: usize,
+    /// Whether it comes from a list of pairs, which is contracted of the whole product before it.
+    pub(super) listed: bool,
 }
 
 /// The operators.

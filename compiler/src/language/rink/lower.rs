@@ -12,6 +12,7 @@
 
 use super::analysis;
 use super::ast::{Operator, Program as Source, Statement};
+use super::elements;
 use super::reports::Reports;
 use super::types::{self, Typed, Types, unpermuted};
 use crate::language::Options;
@@ -37,7 +38,12 @@ pub(super) fn lower(source: &Source, options: &Options, reports: &mut Reports) -
         }
     }
     lowering.finish(source);
-    lowering.program
+    let finals = lowering.versions.iter().map(|(&name, &(tensor, _))| (name, tensor)).collect();
+    let mut program = lowering.program;
+    if let Some(elements) = &source.elements {
+        elements::spread(&mut program, elements, &types, &finals, &options.limits, reports);
+    }
+    program
 }
 
 struct Lowering<'s, 'a> {
@@ -240,7 +246,7 @@ impl<'s> Lowering<'s, '_> {
             if assigned && output && self.program.tensors[tensor.0].role == Role::Temporary {
                 self.program.tensors[tensor.0].role = Role::Output;
             }
-            if assigned || !self.types.qualified {
+            if assigned || output {
                 self.program.names.push((name.to_string(), tensor));
             }
         }

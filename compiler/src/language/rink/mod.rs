@@ -7,6 +7,8 @@
 
 mod analysis;
 mod ast;
+mod cfdlang;
+mod elements;
 mod lexer;
 mod lower;
 mod parser;
@@ -29,12 +31,18 @@ pub fn parse(text: &str, options: &Options) -> Parsed {
 
 fn read(expanded: &Expanded) -> Parsed {
     let (text, options) = (expanded.text.as_ref(), expanded.options.as_ref());
-    let (tokens, malformed) = lexer::lex(expanded);
+    let (mut tokens, malformed) = lexer::lex(expanded);
+    if options.cfdlang == Some(1) {
+        cfdlang::first(&mut tokens);
+    }
     let mut errors = [expanded.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
-    let (source, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
+    let (mut source, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
     errors.extend(unread);
+    if options.cfdlang == Some(2) {
+        errors.extend(cfdlang::second(&mut source, &options.limits));
+    }
     errors.extend(expanded.unknown_settings(std::iter::empty()));
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));

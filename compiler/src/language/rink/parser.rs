@@ -1,8 +1,9 @@
 //! Tokens to syntax tree.
 //!
 //! ```text
-//! program     = {declaration} {statement}
-//! declaration = "var" {"input" | "output"} NAME ":" shape | "type" NAME ":" shape       shape = "[" {INTEGER} "]" | NAME
+//! program     = {declaration} [elements] {statement}
+//! declaration = "var" {"input" | "output"} NAME ":" shape | "type" NAME ":" shape     shape = "[" {INTEGER [","]} "]" | NAME
+//! elements    = "elem" "[" {NAME} "]" INTEGER ("first" | "last")
 //! statement   = NAME "=" expression
 //! expression  = operand {tail}                     operand = NAME | INTEGER | "(" expression ")" | "[" {expression} "]"
 //! tail        = ("+" | "-" | "*" | "/" | "#") operand | ("." | "^") (pair | "[" {pair} "]")    pair = "[" INTEGER INTEGER "]"
@@ -11,7 +12,7 @@
 //! After an error the next try is at the next line that can start a declaration or statement.
 
 use super::ast::{
-    Declaration, Expression, Form, Name, Number, Operand, Operator, Program, Shape, Statement, Tail, Type,
+    Declaration, Elements, Expression, Form, Name, Number, Operand, Operator, Program, Shape, Statement, Tail, Type,
 };
 use super::lexer::{Located, Token};
 use crate::language::Limits;
@@ -115,7 +116,7 @@ where
     let name = select! { Token::Name(text) = extra => Name { text, span: span(extra.span()) } }.labelled("a name");
     let number =
         select! { Token::Integer(value) = extra => (value, span(extra.span())) as Number }.labelled("an integer");
-    let extents = number.repeated().collect::<Vec<_>>().delimited_by(symbol('['), symbol(']'));
+    let extents = number.separated_by(symbol(',').or_not()).collect::<Vec<_>>().delimited_by(symbol('['), symbol(']'));
     let shape = choice((extents.map(Shape::Extents), name.map(Shape::Named)));
     let words = name.repeated().at_least(1).collect::<Vec<_>>();
     let declaration = just(Token::Var).ignore_then(words).then_ignore(symbol(':')).then(shape).try_map(
@@ -157,20 +158,21 @@ where
         let binary = operator
             .map_with(|operator, extra| (operator, extra.span()))
             .then(operand.clone())
-            .map(|((operator, place), operand)| (vec![Form::Binary(operator, operand)], place));
+            .map(|((operator, place), operand)| (vec![Form::Binary(operator, operand)], place, false));
         let sign = |character: char| symbol(character).map_with(|_, extra| extra.span());
         let contract = sign('.').then(pairs).try_map(|(place, (pairs, nested)), all| {
             let pairs = if nested { one_by_one(&pairs, all)? } else { pairs };
-            Ok((pairs.into_iter().map(|(m, n)| Form::Contract(m, n)).collect(), place))
+            Ok((pairs.into_iter().map(|(m, n)| Form::Contract(m, n)).collect(), place, nested))
         });
         let exchange = sign('^').then(pairs).map(|(place, (pairs, nested))| {
             let from_one = |(number, span): Number| (number + i64::from(nested), span);
-            (pairs.into_iter().map(|(m, n)| Form::Exchange(from_one(m), from_one(n))).collect(), place)
+            (pairs.into_iter().map(|(m, n)| Form::Exchange(from_one(m), from_one(n))).collect(), place, false)
         });
         let tail = choice((binary, contract, exchange))
-            .map_with(|(forms, place), extra| (forms, place, extra.span()))
-            .map(|(forms, place, all): (Vec<Form>, SimpleSpan, SimpleSpan)| {
-                forms.into_iter().map(|form| Tail { form, span: span(place), end: all.end }).collect::<Vec<_>>()
+            .map_with(|(forms, place, listed), extra| (forms, place, listed, extra.span()))
+            .map(|(forms, place, listed, all): (Vec<Form>, SimpleSpan, bool, SimpleSpan)| {
+                let tail = |form| Tail { form, span: span(place), end: all.end, listed };
+                forms.into_iter().map(tail).collect::<Vec<_>>()
             })
             .labelled("an operator");
         let whole = operand.then(tail.repeated().collect::<Vec<_>>());
@@ -184,18 +186,24 @@ where
         value,
         span: span(extra.span()),
     });
-    choice((declaration, kind)).repeated().collect::<Vec<_>>().then(statement.repeated().collect()).map(
-        |(items, statements)| {
-            let mut program = Program { statements, ..Program::default() };
-            for item in items {
-                match item {
-                    Item::Variable(declaration) => program.declarations.push(declaration),
-                    Item::Type(kind) => program.types.push(kind),
-                }
+    let word = |text: &'static str| name.filter(move |name: &Name| name.text == text);
+    let end = choice((word("first").to(true), word("last").to(false)));
+    let elements = word("elem")
+        .ignore_then(name.repeated().collect().delimited_by(symbol('['), symbol(']')))
+        .then(number)
+        .then(end)
+        .map_with(|((names, count), first), extra| Elements { names, count, first, span: span(extra.span()) });
+    let declarations = choice((declaration, kind)).repeated().collect::<Vec<_>>();
+    declarations.then(elements.or_not()).then(statement.repeated().collect()).map(|((items, elements), statements)| {
+        let mut program = Program { statements, elements, ..Program::default() };
+        for item in items {
+            match item {
+                Item::Variable(declaration) => program.declarations.push(declaration),
+                Item::Type(kind) => program.types.push(kind),
             }
-            program
-        },
-    )
+        }
+        program
+    })
 }
 
 /// What may be declared.

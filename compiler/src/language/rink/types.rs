@@ -239,7 +239,7 @@ impl<'s> Checker<'s, '_> {
     }
 
     fn expression(&mut self, expression: &Expression<'s>) -> Option<Typed<'s>> {
-        if !self.options.rink_left {
+        if !self.options.rink_left && self.options.cfdlang.is_none() {
             self.unambiguous(expression)?;
         }
         let mut value = self.operand(&expression.first);
@@ -289,7 +289,8 @@ impl<'s> Checker<'s, '_> {
     fn unambiguous(&mut self, expression: &Expression<'s>) -> Option<()> {
         let mut weakest: Option<(u8, Span)> = None;
         for tail in &expression.tails {
-            let strength = tail.form.strength();
+            let outer = Form::Binary(Operator::Outer, Operand::Integer(0)).strength();
+            let strength = if tail.listed { outer } else { tail.form.strength() };
             if let Some((left, span)) = weakest
                 && strength > left
             {

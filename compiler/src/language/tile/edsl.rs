@@ -17,7 +17,10 @@ mod index;
 mod replay;
 mod tree;
 
-pub use arithmetic::{Argument, Elementwise, Number, cast, function, gather, index, reshape, scatter, select};
+pub use arithmetic::{
+    Argument, Elementwise, Number, argsort, cast, function, gather, gather_nd, index, reshape, scatter, scatter_nd,
+    select,
+};
 pub use index::{Affine, Bound, Dims, Indices, Size, TensorDim, TensorIndex};
 
 use crate::language::Options;

@@ -36,10 +36,10 @@ const OTHERS: &[(&str, usize, Known)] = &[
 ];
 
 /// Forms whose arguments are more than values.
-const FORMS: &[&str] = &["index", "cast", "reshape", "gather", "scatter"];
+const FORMS: &[&str] = &["index", "cast", "reshape", "gather", "gather_nd", "scatter", "scatter_nd", "argsort"];
 
 /// Of the original system, not of this one.
-const UNSUPPORTED: &[&str] = &["argsort", "prng", "layer", "trace", "shape"];
+const UNSUPPORTED: &[&str] = &["prng", "layer", "trace", "shape"];
 
 /// Number of arguments and meaning of a function.
 fn known(name: &str) -> Option<(usize, Known)> {

@@ -5,7 +5,10 @@
 //! cast(X, int8)             cut towards zero, within the limits of the type
 //! reshape(X, [M * N])       the same elements, row by row, in another shape
 //! gather(T, I)              O[i.., x..] = T[I[i..], x..]; gather(T, I, axis) along another axis
+//! gather_nd(T, I)           O[i.., x..] = T[I[i.., 0], I[i.., 1].., x..]; gather_nd(T, I, n): the first n dimensions are common
 //! scatter(D, I, N)          O[n, x..] = the sum of D[i.., x..] where I[i..] is n
+//! scatter_nd(D, I, [M, N])  O[m, n, x..] = the sum of D[i.., x..] where I[i.., 0] is m and I[i.., 1] is n
+//! argsort(X, axis)          the indices that sort along an axis, by default the last; equal elements keep their order
 //! ```
 
 use super::ast::{Expression, Form, Name};
@@ -23,6 +26,9 @@ impl<'s> Lowering<'s, '_> {
             "cast" => "a tensor and a type, such as `int8`",
             "reshape" => "a tensor and a list of sizes",
             "gather" => "a tensor, a tensor of indices, and possibly an axis",
+            "gather_nd" => "a tensor, a tensor of indices, and possibly the number of common dimensions",
+            "scatter_nd" => "a tensor, a tensor of indices, and a list of sizes",
+            "argsort" => "a tensor, and possibly an axis",
             _ => "a tensor, a tensor of indices, and a size",
         };
         match (function.text, arguments) {
@@ -51,6 +57,24 @@ impl<'s> Lowering<'s, '_> {
                     _ => self.not_scalar(table, function.span)?,
                 };
                 self.gathered(table, indices, axis, function)
+            }
+            ("gather_nd", [table, indices, rest @ ..]) if rest.len() < 2 => {
+                let (table, indices) = (self.moved(table, function)?, self.moved(indices, function)?);
+                let common = rest.first().map_or(Some(0), |common| self.size(common))?;
+                self.gathered_nd(table, indices, common, function)
+            }
+            ("scatter_nd", [data, indices, Expression { form: Form::List(sizes), .. }]) => {
+                let (data, indices) = (self.moved(data, function)?, self.moved(indices, function)?);
+                let shape = self.extents(sizes)?;
+                self.scattered_nd(data, indices, shape, function)
+            }
+            ("argsort", [value, rest @ ..]) if rest.len() < 2 => {
+                let tensor = self.moved(value, function)?;
+                let axis = match rest {
+                    [axis] => self.axis(axis, self.shape(tensor).len())?,
+                    _ => self.not_scalar(tensor, function.span).map(|_| self.shape(tensor).len() - 1)?,
+                };
+                self.argsorted(tensor, axis, function)
             }
             ("scatter", [data, indices, size]) => {
                 let (data, indices) = (self.moved(data, function)?, self.moved(indices, function)?);
@@ -157,16 +181,13 @@ impl<'s> Lowering<'s, '_> {
         let yes = body.push(Node::Read { tensor: data, index });
         let no = body.push(Node::Constant(0.0));
         body.push(Node::Select { condition, yes, no });
-        let iterators = counters(&[&shape[..], &by].concat());
         let aggregate = if by.is_empty() { Aggregate::Assign } else { Aggregate::Add };
-        let (guards, start, out_index) = (Vec::new(), Start::Identity, each(&shape, 0));
-        let origin = function.span.into();
-        self.push(Nest { iterators, free, guards, out, out_index, aggregate, start, body, origin });
+        self.reduce(out, &[&shape[..], &by].concat(), free, aggregate, body, function);
         Some(Value { node: Draft::Read(out), shape })
     }
 
     /// One element of the body at each point.
-    fn move_elements(
+    pub(super) fn move_elements(
         &mut self,
         out: TensorId,
         iterators: Vec<Iterator>,
@@ -181,13 +202,13 @@ impl<'s> Lowering<'s, '_> {
 }
 
 /// An iterator for each dimension.
-fn counters(shape: &[u32]) -> Vec<Iterator> {
+pub(super) fn counters(shape: &[u32]) -> Vec<Iterator> {
     let counter = |(n, &extent): (usize, &u32)| Iterator { name: format!("d{n}"), low: 0, high: i64::from(extent) };
     shape.iter().enumerate().map(counter).collect()
 }
 
 /// One iterator for each dimension, from a number on.
-fn each(shape: &[u32], first: usize) -> Vec<Affine> {
+pub(super) fn each(shape: &[u32], first: usize) -> Vec<Affine> {
     (first..first + shape.len()).map(|n| Affine::iterator(IterId(n))).collect()
 }
 

@@ -19,6 +19,7 @@ mod forms;
 mod indices;
 mod lexer;
 mod lower;
+mod moves;
 mod parser;
 mod scope;
 mod space;

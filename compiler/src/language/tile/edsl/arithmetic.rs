@@ -242,6 +242,26 @@ pub fn scatter(data: impl Into<Elementwise>, indices: impl Into<Elementwise>, si
     form("scatter", data.into(), vec![Argument::Value(indices.into().value), Argument::Size(size.into())])
 }
 
+/// Slices of a table by the indices in the last dimension of `indices`, behind `common` dimensions that both have.
+pub fn gather_nd(table: impl Into<Elementwise>, indices: impl Into<Elementwise>, common: usize) -> Elementwise {
+    let rest = vec![Argument::Value(indices.into().value), Argument::Size((common as i64).into())];
+    form("gather_nd", table.into(), rest)
+}
+
+/// The tensor of these sizes with the sums of slices that have its indices in the last dimension of `indices`.
+pub fn scatter_nd(
+    data: impl Into<Elementwise>,
+    indices: impl Into<Elementwise>,
+    sizes: impl super::Dims,
+) -> Elementwise {
+    form("scatter_nd", data.into(), vec![Argument::Value(indices.into().value), Argument::Sizes(sizes.sizes())])
+}
+
+/// The indices that sort along an axis (a negative one counts from the end); equal elements keep their order.
+pub fn argsort(value: impl Into<Elementwise>, axis: i64) -> Elementwise {
+    form("argsort", value.into(), vec![Argument::Size(axis.into())])
+}
+
 /// The functions of the text form.
 pub mod function {
     use super::{Elementwise, call};

@@ -7,7 +7,7 @@
 //!
 //! Sizes stay sizes and indices indices, as the types of Rust have it: the call decides which arithmetic is meant.
 
-use super::arithmetic::{cast, function, gather, index, reshape, scatter, select};
+use super::arithmetic::{argsort, cast, function, gather, gather_nd, index, reshape, scatter, scatter_nd, select};
 use super::{
     Access, Affine, Combination, Elementwise, Graph, Size, Tensor, TensorDim, TensorIndex, TensorOutput, cond,
 };
@@ -247,10 +247,21 @@ impl<'s> Replay<'_, 's> {
                 if let Some(place) = self.above.iter().rposition(|known| known.name.text == name.text) {
                     return self.called(place, arguments);
                 }
-                if let ("gather" | "scatter", [a, b, rest @ ..]) = (name.text, arguments.as_slice()) {
+                if let ("argsort", [value, rest @ ..]) = (name.text, arguments.as_slice()) {
+                    let axis = match rest {
+                        [Expression { form: Form::Integer(axis), .. }] => *axis,
+                        _ => -1,
+                    };
+                    return Number::Other(argsort(self.number(value), axis));
+                }
+                if let ("gather" | "gather_nd" | "scatter", [a, b, rest @ ..]) = (name.text, arguments.as_slice()) {
                     let (a, b) = (Elementwise::from(self.number(a)), Elementwise::from(self.number(b)));
                     return Number::Other(match (name.text, rest) {
                         ("scatter", [size]) => scatter(a, b, self.size(size)),
+                        ("gather_nd", [Expression { form: Form::Integer(common), .. }]) => {
+                            gather_nd(a, b, *common as usize)
+                        }
+                        ("gather_nd", _) => gather_nd(a, b, 0),
                         (_, [Expression { form: Form::Integer(axis), .. }]) => gather(a, b, *axis as usize),
                         _ => gather(a, b, 0),
                     });
@@ -286,6 +297,10 @@ impl<'s> Replay<'_, 's> {
             ("reshape", [value, list]) => {
                 let list = sizes(list);
                 reshape(self.number(value), list)
+            }
+            ("scatter_nd", [data, indices, list]) => {
+                let list = sizes(list);
+                scatter_nd(self.number(data), self.number(indices), list)
             }
             ("cast", [value, Expression { form: Form::Name(kind), .. }]) => {
                 cast(self.number(value), kind.text.to_owned().leak())
@@ -423,4 +438,18 @@ fn the_suite_is_the_same_by_calls() {
         count += 1;
     }
     assert!(count > 50, "{count} programs");
+}
+
+/// Made up by `python/tests/tile_programs.py`; the calls of Python are compared with the same texts there.
+#[test]
+fn programs_that_are_made_up_are_the_same_by_calls() {
+    let made: Json =
+        serde_json::from_str(include_str!("../../../../../tests/conformance/generated.json")).expect("JSON");
+    for (number, case) in made.as_array().expect("a list").iter().enumerate() {
+        let extents = |shape: &Json| serde_json::from_value(shape.clone()).expect("extents");
+        let shapes = case["shapes"].as_object().expect("shapes").iter();
+        let shapes = shapes.map(|(name, shape)| (name.clone(), extents(shape))).collect();
+        let text = case["text"].as_str().expect("a text");
+        check(&format!("program {number}:\n{text}"), text, &Options { shapes, ..Options::default() });
+    }
 }
