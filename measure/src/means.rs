@@ -12,6 +12,9 @@ use std::error::Error;
 use workbench::kernels::{self, OUTPUTS};
 use workbench::report::figures::figure;
 
+/// Kernels of a row: those that lose most come first.
+const SHOWN: usize = 3;
+
 /// Cycles by kernel, without a means.
 fn cycles(without: Option<Means>) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
     let mut found = BTreeMap::new();
@@ -31,7 +34,7 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
     };
     let now = cycles(None)?;
     let mut table =
-        "| means | what it does | kernels that it is for, and their cycles without it |\n|---|---|---|\n".to_owned();
+        "| means | what it does | kernels that it serves most, and their cycles without it |\n|---|---|---|\n".to_owned();
     for means in wanted {
         let without = cycles(Some(means))?;
         let mut changed: Vec<(&str, f64, f64)> =
@@ -39,6 +42,7 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
         changed.sort_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)));
         let cells: Vec<String> = changed
             .iter()
+            .take(SHOWN)
             .map(|(name, with, without)| format!("{name} {} ({})", figure(*with), figure(*without)))
             .collect();
         let cells = if cells.is_empty() { "none of these".to_owned() } else { cells.join(", ") };
