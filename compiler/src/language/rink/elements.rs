@@ -95,8 +95,11 @@ fn spread_nest(nest: &mut Nest, extent: i64, first: bool, each: &[bool]) {
             index.insert(if first { 0 } else { index.len() }, Affine::iterator(own));
         }
     };
-    let name = (1..).map(|n| "e".repeat(n)).find(|name| nest.iterators.iter().all(|other| other.name != *name));
-    let iterator = Iterator { name: name.unwrap_or_default(), low: 0, high: extent };
+    let mut name = String::from("e");
+    while nest.iterators.iter().any(|other| other.name == name) {
+        name.push('e');
+    }
+    let iterator = Iterator { name, low: 0, high: extent };
     nest.iterators.insert(own.0, iterator);
     nest.free += 1;
     place(&mut nest.out_index, true);

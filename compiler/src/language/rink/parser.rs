@@ -195,7 +195,7 @@ where
         .map_with(|((names, count), first), extra| Elements { names, count, first, span: span(extra.span()) });
     let declarations = choice((declaration, kind)).repeated().collect::<Vec<_>>();
     declarations.then(elements.or_not()).then(statement.repeated().collect()).map(|((items, elements), statements)| {
-        let mut program = Program { statements, elements, ..Program::default() };
+        let mut program = Program { elements, statements, ..Program::default() };
         for item in items {
             match item {
                 Item::Variable(declaration) => program.declarations.push(declaration),
