@@ -190,7 +190,7 @@ impl Project {
         Ok(Project { inner })
     }
 
-    /// An ONNX or TFLite model in memory.
+    /// An ONNX or `TFLite` model in memory.
     #[staticmethod]
     #[pyo3(signature = (name, model, settings, reading))]
     fn of_model(

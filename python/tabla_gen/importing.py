@@ -83,9 +83,9 @@ def from_sklearn(
     last = steps[-1][1] if steps else estimator
     names = getattr(estimator, "feature_names_in_", None)
     classes = getattr(estimator, "classes_", None)
-    whole = [("X", types.FloatTensorType([None, features]))]
+    whole = [("X", types.FloatTensorType([1, features]))]
     # Steps that take columns by their names need an input for each.
-    single = [] if names is None else [(str(column), types.FloatTensorType([None, 1])) for column in names]
+    single = [] if names is None else [(str(column), types.FloatTensorType([1, 1])) for column in names]
     failure: Exception | None = None
     for inputs in (whole, single):
         for options in ({id(last): {"zipmap": False}}, None) if classes is not None else (None,):
@@ -158,9 +158,13 @@ def from_keras(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         if hasattr(model, "export"):
-            backend = needed("keras", "keras", "from_keras").backend.backend()
+            keras = needed("keras", "keras", "from_keras")
+            backend = keras.backend.backend()
             package = "onnxscript" if backend == "torch" else "tf2onnx"
             needed(package, package, f"from_keras with {backend}")
+            # The export asks for a model that was called.
+            rows = [keras.ops.zeros([extent or 1 for extent in given.shape], given.dtype) for given in model.inputs]
+            model(rows[0] if len(rows) == 1 else rows)
             model.export(str(path), format="onnx", verbose=False)
         else:
             needed("tf2onnx", "tf2onnx", "from_keras").convert.from_keras(model, output_path=str(path))

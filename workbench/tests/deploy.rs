@@ -23,13 +23,13 @@ fn deploy(place: &Path, change: &dyn Fn(&Path)) -> (Result<(), Failure>, Option<
     };
     let project = Project::open(&request).unwrap();
     let path = root("examples/wine.csv");
-    let rows = Rows { path: &path, reading: Reading::default(), selection: Selection::default() };
+    let rows = Rows::read(&path, &Reading::default(), Selection::default()).unwrap();
     let terms = Terms { within: 0.5, share: 0.5, seed: 1 };
     let deployment = Deployment::new(&project, &rows, terms, &()).unwrap();
     let mut judged = None;
     let check = |folder: &Path| {
         change(folder);
-        let deployed = deployment.judge(&project, folder, &())?;
+        let deployed = deployment.judge.judge(&project, folder, &())?;
         let refusal = deployed.refusal.clone();
         judged = Some(deployed);
         refusal.map_or(Ok(()), Err)

@@ -238,7 +238,17 @@ impl Computed {
     }
 }
 
-/// A function, at most so many records of a table without targets, and those that its binary points are chosen from if these are others.
+/// A function and records of a table.
+pub(crate) struct Recorded {
+    /// What its text says.
+    pub(crate) program: Program,
+    /// The records.
+    pub(crate) records: Vec<Values>,
+    /// Those that its binary points are chosen from, if these are others.
+    pub(crate) calibration: Option<Vec<Values>>,
+}
+
+/// A function and at most so many records of a table without targets.
 ///
 /// # Errors
 /// The table does not suit the program.
@@ -247,14 +257,14 @@ pub(crate) fn records(
     rows: &Rows<'_>,
     most: usize,
     progress: &dyn Progress,
-) -> Result<(Program, Vec<Values>, Option<Vec<Values>>), Failure> {
+) -> Result<Recorded, Failure> {
     let (program, _) = stateless(project, progress)?;
     let (values, _) = rows.given(project, &program, (0..rows.table.columns.len()).collect())?;
     let all: Vec<usize> = (0..rows.table.rows.len()).collect();
     let mut records = values.records(rows.name, &all)?.records;
     records.truncate(most);
     let calibration = calibration::read(project, &program)?.map(|calibration| calibration.records);
-    Ok((program, records, calibration))
+    Ok(Recorded { program, records, calibration })
 }
 
 /// The program, which keeps nothing from record to record, and what the front end warned of.

@@ -7,7 +7,7 @@
 
 use crate::evaluation;
 use crate::failure::Failure;
-use crate::functions::rows::{Rows, records};
+use crate::functions::rows::{Recorded, Rows, records};
 use crate::progress::Progress;
 use crate::project::Project;
 use arch::diagnostic::line_column;
@@ -55,7 +55,7 @@ pub struct Layer {
 /// # Errors
 /// The table does not suit the program; a record has no value; the program has no words.
 pub fn layers(project: &Project, rows: &Rows<'_>, progress: &dyn Progress) -> Result<Vec<Layer>, Failure> {
-    let (program, records, calibration) = records(project, rows, MOST_RECORDS, progress)?;
+    let Recorded { program, records, calibration } = records(project, rows, MOST_RECORDS, progress)?;
     let options = evaluation::Lowered::OPTIONS;
     let steps = (records.as_slice(), calibration.as_deref());
     let upper = Upper::calibrated(&program, &options, &Values::new(), steps, &project.numbers());
