@@ -131,6 +131,7 @@ fn nonsense_is_read_without_panic() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of texts")]
 fn long_and_deep_texts_are_read_without_overflow() {
     let long = |piece: &str, count: usize| piece.repeat(count);
     let each = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<Vec<_>>().concat();

@@ -328,6 +328,7 @@ mod tests {
 
     /// Buses, addresses, ports and files as docs/registers.md and the table of the shell's ports have them.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one component, part by part")]
     fn a_component_holds_buses_registers_ports_and_files() {
         let machine = Machine::grid(2, 4, 16).unwrap();
         let sources = ["a.v", "b.v"].map(str::to_owned);

@@ -299,6 +299,7 @@ fn with_constants(text: &str) -> String {
     text.replace("//CONSTANTS", &lines.join("\n")).replace("//CHECKSUM", &checksum)
 }
 
+#[expect(clippy::too_many_lines, reason = "one module of Verilog, as it is read")]
 fn board_text(line: Line, machine: &Machine, board: &Board<'_>) -> Result<String, ShellError> {
     if machine.output_words() > 1 {
         return Err(ShellError::OutputWords { words: machine.output_words() });

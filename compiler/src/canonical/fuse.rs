@@ -77,23 +77,29 @@ fn inline_definition(program: &mut Program, number: usize) {
         if sources.contains(&nest.out) {
             continue;
         }
-        if let Start::Element { tensor, index } = &nest.start
-            && *tensor == target
-        {
-            let with = inverse.apply(index);
-            match body.clone().substitute(&with) {
-                Expr::Read(tensor, index) => nest.start = Start::Element { tensor, index },
-                Expr::Constant(value) => nest.start = Start::Fill(value),
-                _ => continue,
-            }
+        if put_into(nest, target, &body, &inverse) {
+            nest.origin.join(&definition.origin);
         }
-        let replaced = Expr::from_body(&nest.body).map(&mut |e| match e {
-            Expr::Read(tensor, index) if tensor == target => body.clone().substitute(&inverse.apply(&index)),
-            other => other,
-        });
-        nest.body = replaced.to_body();
-        nest.origin.join(&definition.origin);
     }
+}
+
+/// Replace reads of `target` by what its definition computes; `false`, and nothing is changed, where the sum would start from an expression.
+fn put_into(nest: &mut Nest, target: TensorId, body: &Expr, inverse: &Inverse) -> bool {
+    if let Start::Element { tensor, index } = &nest.start
+        && *tensor == target
+    {
+        match body.clone().substitute(&inverse.apply(index)) {
+            Expr::Read(tensor, index) => nest.start = Start::Element { tensor, index },
+            Expr::Constant(value) => nest.start = Start::Fill(value),
+            _ => return false,
+        }
+    }
+    let replaced = Expr::from_body(&nest.body).map(&mut |e| match e {
+        Expr::Read(tensor, index) if tensor == target => body.clone().substitute(&inverse.apply(&index)),
+        other => other,
+    });
+    nest.body = replaced.to_body();
+    true
 }
 
 /// Whether a value can become part of another nest's sum of products.

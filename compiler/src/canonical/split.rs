@@ -322,21 +322,7 @@ impl Splitter {
             }
             _ => {}
         }
-        // Guards tie iterators together: all or none of a guard's iterators are used.
-        let mut used = e.iterators();
-        loop {
-            let before = used.len();
-            for guard in &place.guards {
-                let (Guard::Within { value, .. } | Guard::Zero { value }) = guard;
-                if value.terms.iter().any(|t| used.contains(&t.0)) {
-                    used.extend(value.terms.iter().map(|t| t.0));
-                }
-            }
-            if used.len() == before {
-                break;
-            }
-        }
-        let used: Vec<IterId> = used.into_iter().collect();
+        let used = tied(&e, &place.guards);
         let iterators: Vec<Iterator> = used.iter().map(|i| place.iterators[i.0].clone()).collect();
         let with: Vec<Affine> = (0..place.iterators.len())
             .map(|i| used.iter().position(|u| u.0 == i).map_or(Affine::default(), |p| Affine::iterator(IterId(p))))
@@ -523,6 +509,23 @@ impl Splitter {
             Expr::sub(start, term_expr(&Term { coefficient: -product.coefficient, ..product }))
         } else {
             Expr::add(start, term_expr(&product))
+        }
+    }
+}
+
+/// Iterators of an expression. Guards tie iterators together: all or none of a guard's iterators are used.
+fn tied(e: &Expr, guards: &[Guard]) -> Vec<IterId> {
+    let mut used = e.iterators();
+    loop {
+        let before = used.len();
+        for guard in guards {
+            let (Guard::Within { value, .. } | Guard::Zero { value }) = guard;
+            if value.terms.iter().any(|t| used.contains(&t.0)) {
+                used.extend(value.terms.iter().map(|t| t.0));
+            }
+        }
+        if used.len() == before {
+            return used.into_iter().collect();
         }
     }
 }

@@ -155,54 +155,9 @@ fn lower_with(
     };
 
     let in_place: Vec<bool> = program.updates.iter().map(|update| can_update_in_place(program, *update)).collect();
-    // The tensor of the fixed-point program that holds each tensor's words.
-    let mut number: Vec<Option<TensorId>> = vec![None; program.tensors.len()];
-    let mut report = NumberReport::default();
-    let mut tensors = Vec::new();
-    for (id, tensor) in program.tensors.iter().enumerate() {
-        let moved = program.updates.iter().zip(&in_place).any(|(update, &in_place)| in_place && update.next.0 == id);
-        if moved {
-            continue;
-        }
-        let fraction = formats.fraction(TensorId(id));
-        let named = program.names.iter().any(|(_, t)| t.0 == id);
-        let role = match &tensor.role {
-            tensor::Role::Input | tensor::Role::Label | tensor::Role::InOut => Role::Input,
-            tensor::Role::State => Role::State,
-            tensor::Role::Parameter(values) => {
-                Role::Parameter(values.iter().map(|&v| quantise(v, fraction, numbers.word).0).collect())
-            }
-            _ if named => Role::Output,
-            _ => Role::Temporary,
-        };
-        number[id] = Some(TensorId(tensors.len()));
-        tensors.push(Tensor {
-            name: tensor.name.clone(),
-            shape: tensor.shape.clone(),
-            role,
-            fraction,
-            columns: None,
-            span: tensor.span,
-        });
-        report.tensors.push(TensorNumbers {
-            name: tensor.name.clone(),
-            range: formats.range(TensorId(id)),
-            fraction,
-            decided: formats.decided[formats.same_as[id].0].clone(),
-        });
-    }
-    for (update, &in_place) in program.updates.iter().zip(&in_place) {
-        if in_place {
-            number[update.next.0] = number[update.state.0];
-        }
-    }
-
-    let mut lowering = Lowering {
-        numbers,
-        number: number.into_iter().map(|n| n.expect("every tensor has a place")).collect(),
-        chosen: tables,
-        tables: Vec::new(),
-    };
+    let Layout { tensors, number, report } = Layout::of(program, &formats, numbers.word, &in_place);
+    let mut report = NumberReport { tensors: report, ..NumberReport::default() };
+    let mut lowering = Lowering { numbers, number, chosen: tables, tables: Vec::new() };
     let mut operations = Vec::new();
     for (nest, primitive) in &nests {
         let operation = lowering.operation(&mut formats, nest, primitive);
@@ -233,6 +188,62 @@ fn lower_with(
     updates::round(&mut result, &mut report, &updates, numbers.rounding);
     verify(&result);
     Ok(Some((result, report)))
+}
+
+/// Tensors of the fixed-point program.
+struct Layout {
+    tensors: Vec<Tensor>,
+    /// The one that holds each tensor's words.
+    number: Vec<TensorId>,
+    report: Vec<TensorNumbers>,
+}
+
+impl Layout {
+    /// What is updated `in_place` has no tensor of its own for its next value.
+    fn of(program: &tensor::Program, formats: &Formats, word: u32, in_place: &[bool]) -> Layout {
+        let mut number: Vec<Option<TensorId>> = vec![None; program.tensors.len()];
+        let mut report = Vec::new();
+        let mut tensors = Vec::new();
+        for (id, tensor) in program.tensors.iter().enumerate() {
+            let moved = program.updates.iter().zip(in_place).any(|(update, &in_place)| in_place && update.next.0 == id);
+            if moved {
+                continue;
+            }
+            let fraction = formats.fraction(TensorId(id));
+            let named = program.names.iter().any(|(_, t)| t.0 == id);
+            let role = match &tensor.role {
+                tensor::Role::Input | tensor::Role::Label | tensor::Role::InOut => Role::Input,
+                tensor::Role::State => Role::State,
+                tensor::Role::Parameter(values) => {
+                    Role::Parameter(values.iter().map(|&v| quantise(v, fraction, word).0).collect())
+                }
+                _ if named => Role::Output,
+                _ => Role::Temporary,
+            };
+            number[id] = Some(TensorId(tensors.len()));
+            tensors.push(Tensor {
+                name: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+                role,
+                fraction,
+                columns: None,
+                span: tensor.span,
+            });
+            report.push(TensorNumbers {
+                name: tensor.name.clone(),
+                range: formats.range(TensorId(id)),
+                fraction,
+                decided: formats.decided[formats.same_as[id].0].clone(),
+            });
+        }
+        for (update, &in_place) in program.updates.iter().zip(in_place) {
+            if in_place {
+                number[update.next.0] = number[update.state.0];
+            }
+        }
+        let number = number.into_iter().map(|n| n.expect("every tensor has a place")).collect();
+        Layout { tensors, number, report }
+    }
 }
 
 /// Each nest with the operation it is; everything else is a diagnostic.
@@ -361,17 +372,7 @@ impl Lowering<'_> {
                 let (start, product, moved) = (start.as_ref(), product.as_ref(), (*square, *scale));
                 let points = formats.points(nest.out, start, product, moved, *negative);
                 let (_, proved) = formats.covered(nest, start, product, moved, *negative);
-                let bound = if proved { SumBound::Formats } else { SumBound::Ranges };
-                if bound == SumBound::Ranges {
-                    let name = &formats.program.tensors[nest.out.0].name;
-                    let message = format!(
-                        "the sum `{name}` fits the {}-bit accumulator only for values like those seen",
-                        self.numbers.accumulator
-                    );
-                    let note = Diagnostic::new(Code::WarnNumber, nest.origin.span(), message)
-                        .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
-                    formats.notes.push(note);
-                }
+                let bound = self.bound(formats, nest, proved);
                 let finish = match (negative, whole) {
                     (true, _) => Finish::Negative,
                     (_, true) => Finish::Whole(Rounding::Nearest),
@@ -379,23 +380,7 @@ impl Lowering<'_> {
                 };
                 self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, finish), bound)
             }
-            Primitive::Positive(value) => {
-                let fraction = match value {
-                    Atom::Read(tensor, _) => formats.fraction(*tensor),
-                    Atom::Constant(_) => formats.fraction(nest.out),
-                };
-                Kind::MultiplyAdd {
-                    start: Some(self.operand(value, fraction)),
-                    align: 0,
-                    product: None,
-                    square: false,
-                    scale: 0,
-                    combine: Combine::Add,
-                    shift: (fraction - formats.fraction(nest.out)) as u32,
-                    finish: Finish::Positive,
-                    bound: SumBound::Formats,
-                }
-            }
+            Primitive::Positive(value) => self.positive(formats, nest.out, value),
             Primitive::Product(factor) => {
                 let fraction = match factor {
                     Atom::Read(tensor, _) => formats.fraction(*tensor),
@@ -437,6 +422,40 @@ impl Lowering<'_> {
             out_index: nest.out_index.clone(),
             kind,
             origin: nest.origin.clone(),
+        }
+    }
+
+    /// Whether formats bound a sum; if only ranges do, a note says so.
+    fn bound(&self, formats: &mut Formats, nest: &Nest, proved: bool) -> SumBound {
+        if proved {
+            return SumBound::Formats;
+        }
+        let name = &formats.program.tensors[nest.out.0].name;
+        let message = format!(
+            "the sum `{name}` fits the {}-bit accumulator only for values like those seen",
+            self.numbers.accumulator
+        );
+        let note = Diagnostic::new(Code::WarnNumber, nest.origin.span(), message)
+            .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
+        formats.notes.push(note);
+        SumBound::Ranges
+    }
+
+    fn positive(&self, formats: &Formats, out: tensor::TensorId, value: &Atom) -> Kind {
+        let fraction = match value {
+            Atom::Read(tensor, _) => formats.fraction(*tensor),
+            Atom::Constant(_) => formats.fraction(out),
+        };
+        Kind::MultiplyAdd {
+            start: Some(self.operand(value, fraction)),
+            align: 0,
+            product: None,
+            square: false,
+            scale: 0,
+            combine: Combine::Add,
+            shift: (fraction - formats.fraction(out)) as u32,
+            finish: Finish::Positive,
+            bound: SumBound::Formats,
         }
     }
 

@@ -43,6 +43,17 @@ pub(super) fn as_products(program: &Program, ranges: &Ranges, numbers: &Numbers)
     (made.program.tensors.len() > program.tensors.len()).then_some((made.program, made.ranges))
 }
 
+/// The iterators of an index, each once.
+fn iterators_of(index: &[Affine]) -> Vec<IterId> {
+    let mut own: Vec<IterId> = Vec::new();
+    for &(iterator, _) in index.iter().flat_map(|form| &form.terms) {
+        if !own.contains(&iterator) {
+            own.push(iterator);
+        }
+    }
+    own
+}
+
 /// The program while it is made.
 struct Made<'a> {
     program: Program,
@@ -64,12 +75,7 @@ impl Made<'_> {
             return None;
         }
         // The divisor's own iterators.
-        let mut own: Vec<IterId> = Vec::new();
-        for &(iterator, _) in b_index.iter().flat_map(|form| &form.terms) {
-            if !own.contains(&iterator) {
-                own.push(iterator);
-            }
-        }
+        let own = iterators_of(&b_index);
         let points = |iterators: &[Iterator]| iterators.iter().map(Iterator::extent).product::<u64>();
         let iterators: Vec<Iterator> = own.iter().map(|iterator| nest.iterators[iterator.0].clone()).collect();
         let (all, few) = (points(&nest.iterators), points(&iterators));
@@ -77,7 +83,6 @@ impl Made<'_> {
         if constants.is_none() && (all < FOR_EACH * few || all - few < MORE) {
             return None;
         }
-        let widened = |range| self.widened(range);
         let (of_a, of_q) = (self.range(a)?, self.range(nest.out)?);
         if let Some(reciprocals) = constants {
             return self.constant_products(nest, (a, a_index), (b, b_index), reciprocals, (of_a, of_q));
@@ -89,9 +94,9 @@ impl Made<'_> {
         // Where words are rounded to, as far as ranges say it: half of a last place.
         let half = |range| self.half(range);
         let of_r = (1.0 / of_b.1, 1.0 / of_b.0);
-        let off = reach(widened(of_a)) * half(of_r);
+        let off = reach(self.widened(of_a)) * half(of_r);
         let near = (of_q.0 - off, of_q.1 + off);
-        let missing = reach(widened(of_b)) * (off + half(near));
+        let missing = reach(self.widened(of_b)) * (off + half(near));
         let last_place = 2.0 * half(of_q);
         // The part of what is missing that the reciprocal's rounding takes with it, and its own rounding.
         let of_missing = missing * half(of_r) + half((-missing, missing)) * reach(of_r);

@@ -200,92 +200,12 @@ impl Rule<'_> {
                 let series = self.polynomial(function, &t);
                 self.series(&t, &d, &series, end);
             }
-            Function::Gaussian => {
-                let (c, d, end) = self.split(function, &x)?;
-                let t = self.coarse(function, c.clone(), (0.0, 0.5));
-                let reach = self.range(&x).map(|range| range.0.abs().max(range.1.abs()))?;
-                let half = self.within("half", &fused(c, constant(0.5), d.clone()), reach + end);
-                let product = self.within("exponent", &Expr::neg(Expr::mul(d, half)), (reach + end) * end);
-                let u = self.exponential(&product, (reach + end) * end);
-                self.result(&fused(t.clone(), t, u));
-            }
-            Function::Erf => {
-                let (low, high) = self.range(&x)?;
-                let (c, d, end) = self.split(function, &x)?;
-                let t = self.coarse(function, c.clone(), result);
-                let reach = low.abs().max(high.abs()) + end;
-                let minus = self.step("minus", &Expr::neg(Expr::mul(c.clone(), c.clone())), (-reach * reach, 0.0));
-                let density = self.step("density", &Expr::Call(Function::Exp, vec![minus.clone()]), (0.0, 1.0));
-                let slope = Expr::mul(constant(std::f64::consts::FRAC_2_SQRT_PI), density);
-                let bounds = [1.25, reach, (2.0 * reach * reach + 1.0) / 3.0];
-                let g = self.within("slope", &slope, bounds[0]);
-                let h = self.within("bend", &Expr::neg(c), bounds[1]);
-                let turn = fused(constant(-1.0 / 3.0), constant(-2.0 / 3.0), minus);
-                let q = self.within("turn", &turn, bounds[2]);
-                self.series(&t, &d, &Series { g, h, q, bounds }, end);
-            }
-            Function::Atan => {
-                let (c, d, end) = self.split(function, &x)?;
-                let t = self.coarse(function, c.clone(), result);
-                let cosine = self.step("cosine", &Expr::Call(Function::Cos, vec![t.clone()]), (0.0, 1.0));
-                let bounds = [1.0, 0.5, 1.0 / 3.0];
-                let g = self.within("slope", &Expr::mul(cosine.clone(), cosine), bounds[0]);
-                let h = self.within("bend", &Expr::neg(Expr::mul(c, g.clone())), bounds[1]);
-                let turn = self.within("half_turn", &fused(constant(1.0), constant(-4.0 / 3.0), g.clone()), 1.0);
-                let q = self.within("turn", &Expr::mul(g.clone(), turn), bounds[2]);
-                self.series(&t, &d, &Series { g, h, q, bounds }, end);
-            }
-            Function::Sin | Function::Cos => {
-                let (c, d, end) = self.split(function, &x)?;
-                let t = self.coarse(function, c.clone(), (-1.0, 1.0));
-                let sine = function == Function::Sin;
-                let other = self.coarse(if sine { Function::Cos } else { Function::Sin }, c, (-1.0, 1.0));
-                // t * (1 - d^2/2) + other * (d - d^3/6), or minus
-                let square = self.within("square", &Expr::mul(d.clone(), d.clone()), end * end);
-                let factor = fused(constant(1.0), constant(-1.0 / 6.0), square.clone());
-                let factor = self.within("factor", &factor, 1.0);
-                let odd = self.within("odd", &Expr::mul(d, factor), end);
-                let product = Expr::mul(t.clone(), square);
-                let even = self.within("even", &Expr::sub(t, Expr::mul(constant(0.5), product)), 1.0);
-                let odd = Expr::mul(other, odd);
-                self.result(&if sine { Expr::add(even, odd) } else { Expr::sub(even, odd) });
-            }
-            Function::Sinh | Function::Cosh => {
-                let (low, high) = self.range(&x)?;
-                let range = |low: f64, high: f64| (libm::exp(low), libm::exp(high));
-                let rising = self.step("rising", &Expr::Call(Function::Exp, vec![x.clone()]), range(low, high));
-                let minus = self.step("minus", &Expr::neg(x), (-high, -low));
-                let falling = self.step("falling", &Expr::Call(Function::Exp, vec![minus]), range(-high, -low));
-                let half = self.within("half", &Expr::mul(constant(0.5), rising), libm::exp(high) / 2.0);
-                let other = Expr::mul(constant(0.5), falling);
-                let sinh = function == Function::Sinh;
-                self.result(&if sinh { Expr::sub(half, other) } else { Expr::add(half, other) });
-            }
-            Function::Log => {
-                let (low, high) = self.range(&x)?;
-                let low = low.max(high * libm::ldexp(1.0, -(self.word as i32) / 2));
-                // Both exponentials are as coarse for one end of the arguments as the other end leaves them. An ordinary table in half of the
-                // memory has so many segments per octave, and is better where arguments differ much.
-                let segments = f64::from(self.refined.refinement.memory / 2 / (self.word - 1)).max(1.0);
-                let plain = libm::exp2(-2.0 * libm::floor(libm::log2(segments))) / 16.0;
-                if libm::sqrt(high / low) * libm::ldexp(1.0, 3 - self.word as i32) > plain {
-                    return None;
-                }
-                let start = self.start(function, &x, result);
-                let range = |low: f64, high: f64| (libm::sqrt(low), libm::sqrt(high) * (1.0 + START_ERROR));
-                let above =
-                    self.step("above", &Expr::mul(constant(0.5), start.clone()), (result.0 / 2.0, result.1 / 2.0));
-                let below = self.step("below", &Expr::neg(above.clone()), (-result.1 / 2.0, -result.0 / 2.0));
-                let root = self.step("root", &Expr::Call(Function::Exp, vec![above]), range(low, high));
-                let inverse =
-                    self.step("inverse", &Expr::Call(Function::Exp, vec![below]), range(1.0 / high, 1.0 / low));
-                let product = self.step("product", &Expr::mul(x, inverse.clone()), range(low, high));
-                let off = self.within("off", &Expr::sub(product, root), START_ERROR * libm::sqrt(high));
-                let rest = self.within("rest", &Expr::mul(off, inverse), START_ERROR);
-                let half = Expr::sub(constant(1.0), Expr::mul(constant(0.5), rest.clone()));
-                let half = self.within("half", &half, 1.0 + START_ERROR);
-                self.result(&fused(start, rest, half));
-            }
+            Function::Gaussian => self.gaussian(&x)?,
+            Function::Erf => self.erf(&x, result)?,
+            Function::Atan => self.atan(&x, result)?,
+            Function::Sin | Function::Cos => self.sin_or_cos(function, &x)?,
+            Function::Sinh | Function::Cosh => self.sinh_or_cosh(function, x)?,
+            Function::Log => self.log(x, result)?,
             Function::Rsqrt => {
                 let (_, high) = self.range(&x)?;
                 let start = self.start(function, &x, result);
@@ -306,6 +226,108 @@ impl Rule<'_> {
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    /// `t + t * (exp(-d * (c + d/2)) - 1)`
+    fn gaussian(&mut self, x: &Expr) -> Option<()> {
+        let (c, d, end) = self.split(Function::Gaussian, x)?;
+        let t = self.coarse(Function::Gaussian, c.clone(), (0.0, 0.5));
+        let reach = self.range(x).map(|range| range.0.abs().max(range.1.abs()))?;
+        let half = self.within("half", &fused(c, constant(0.5), d.clone()), reach + end);
+        let product = self.within("exponent", &Expr::neg(Expr::mul(d, half)), (reach + end) * end);
+        let u = self.exponential(&product, (reach + end) * end);
+        self.result(&fused(t.clone(), t, u));
+        Some(())
+    }
+
+    /// A series around the coarse argument.
+    fn erf(&mut self, x: &Expr, result: (f64, f64)) -> Option<()> {
+        let (low, high) = self.range(x)?;
+        let (c, d, end) = self.split(Function::Erf, x)?;
+        let t = self.coarse(Function::Erf, c.clone(), result);
+        let reach = low.abs().max(high.abs()) + end;
+        let minus = self.step("minus", &Expr::neg(Expr::mul(c.clone(), c.clone())), (-reach * reach, 0.0));
+        let density = self.step("density", &Expr::Call(Function::Exp, vec![minus.clone()]), (0.0, 1.0));
+        let slope = Expr::mul(constant(std::f64::consts::FRAC_2_SQRT_PI), density);
+        let bounds = [1.25, reach, (2.0 * reach * reach + 1.0) / 3.0];
+        let g = self.within("slope", &slope, bounds[0]);
+        let h = self.within("bend", &Expr::neg(c), bounds[1]);
+        let turn = fused(constant(-1.0 / 3.0), constant(-2.0 / 3.0), minus);
+        let q = self.within("turn", &turn, bounds[2]);
+        self.series(&t, &d, &Series { g, h, q, bounds }, end);
+        Some(())
+    }
+
+    /// A series around the coarse argument.
+    fn atan(&mut self, x: &Expr, result: (f64, f64)) -> Option<()> {
+        let (c, d, end) = self.split(Function::Atan, x)?;
+        let t = self.coarse(Function::Atan, c.clone(), result);
+        let cosine = self.step("cosine", &Expr::Call(Function::Cos, vec![t.clone()]), (0.0, 1.0));
+        let bounds = [1.0, 0.5, 1.0 / 3.0];
+        let g = self.within("slope", &Expr::mul(cosine.clone(), cosine), bounds[0]);
+        let h = self.within("bend", &Expr::neg(Expr::mul(c, g.clone())), bounds[1]);
+        let turn = self.within("half_turn", &fused(constant(1.0), constant(-4.0 / 3.0), g.clone()), 1.0);
+        let q = self.within("turn", &Expr::mul(g.clone(), turn), bounds[2]);
+        self.series(&t, &d, &Series { g, h, q, bounds }, end);
+        Some(())
+    }
+
+    /// The sum of two angles: the coarse one and a small one.
+    fn sin_or_cos(&mut self, function: Function, x: &Expr) -> Option<()> {
+        let (c, d, end) = self.split(function, x)?;
+        let t = self.coarse(function, c.clone(), (-1.0, 1.0));
+        let sine = function == Function::Sin;
+        let other = self.coarse(if sine { Function::Cos } else { Function::Sin }, c, (-1.0, 1.0));
+        // t * (1 - d^2/2) + other * (d - d^3/6), or minus
+        let square = self.within("square", &Expr::mul(d.clone(), d.clone()), end * end);
+        let factor = fused(constant(1.0), constant(-1.0 / 6.0), square.clone());
+        let factor = self.within("factor", &factor, 1.0);
+        let odd = self.within("odd", &Expr::mul(d, factor), end);
+        let product = Expr::mul(t.clone(), square);
+        let even = self.within("even", &Expr::sub(t, Expr::mul(constant(0.5), product)), 1.0);
+        let odd = Expr::mul(other, odd);
+        self.result(&if sine { Expr::add(even, odd) } else { Expr::sub(even, odd) });
+        Some(())
+    }
+
+    /// Half of two exponentials.
+    fn sinh_or_cosh(&mut self, function: Function, x: Expr) -> Option<()> {
+        let (low, high) = self.range(&x)?;
+        let range = |low: f64, high: f64| (libm::exp(low), libm::exp(high));
+        let rising = self.step("rising", &Expr::Call(Function::Exp, vec![x.clone()]), range(low, high));
+        let minus = self.step("minus", &Expr::neg(x), (-high, -low));
+        let falling = self.step("falling", &Expr::Call(Function::Exp, vec![minus]), range(-high, -low));
+        let half = self.within("half", &Expr::mul(constant(0.5), rising), libm::exp(high) / 2.0);
+        let other = Expr::mul(constant(0.5), falling);
+        let sinh = function == Function::Sinh;
+        self.result(&if sinh { Expr::sub(half, other) } else { Expr::add(half, other) });
+        Some(())
+    }
+
+    /// One step of Newton's, with exponentials.
+    fn log(&mut self, x: Expr, result: (f64, f64)) -> Option<()> {
+        let (low, high) = self.range(&x)?;
+        let low = low.max(high * libm::ldexp(1.0, -(self.word as i32) / 2));
+        // Both exponentials are as coarse for one end of the arguments as the other end leaves them. An ordinary table in half of the
+        // memory has so many segments per octave, and is better where arguments differ much.
+        let segments = f64::from(self.refined.refinement.memory / 2 / (self.word - 1)).max(1.0);
+        let plain = libm::exp2(-2.0 * libm::floor(libm::log2(segments))) / 16.0;
+        if libm::sqrt(high / low) * libm::ldexp(1.0, 3 - self.word as i32) > plain {
+            return None;
+        }
+        let start = self.start(Function::Log, &x, result);
+        let range = |low: f64, high: f64| (libm::sqrt(low), libm::sqrt(high) * (1.0 + START_ERROR));
+        let above = self.step("above", &Expr::mul(constant(0.5), start.clone()), (result.0 / 2.0, result.1 / 2.0));
+        let below = self.step("below", &Expr::neg(above.clone()), (-result.1 / 2.0, -result.0 / 2.0));
+        let root = self.step("root", &Expr::Call(Function::Exp, vec![above]), range(low, high));
+        let inverse = self.step("inverse", &Expr::Call(Function::Exp, vec![below]), range(1.0 / high, 1.0 / low));
+        let product = self.step("product", &Expr::mul(x, inverse.clone()), range(low, high));
+        let off = self.within("off", &Expr::sub(product, root), START_ERROR * libm::sqrt(high));
+        let rest = self.within("rest", &Expr::mul(off, inverse), START_ERROR);
+        let half = Expr::sub(constant(1.0), Expr::mul(constant(0.5), rest.clone()));
+        let half = self.within("half", &half, 1.0 + START_ERROR);
+        self.result(&fused(start, rest, half));
         Some(())
     }
 

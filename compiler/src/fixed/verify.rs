@@ -363,14 +363,19 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         };
         assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
         assert_eq!(first(wide(32, "")), (9, "a sum of 33 bits in an accumulator of 32".into()));
-        let more = |lines: &str| laws(&format!("{START}{lines}\n").parse().expect("a good text"));
         let coarse = "temporary k: q-1\nk = round(p[0]) >> 1\n";
-        assert_eq!(first(more(coarse)).0, 10);
+        assert_eq!(first(of(coarse)).0, 10);
         let finer = "temporary k: q15\nk = round(x[0] << 1)\n";
-        assert_eq!(first(more(finer)).0, 11);
+        assert_eq!(first(of(finer)).0, 11);
         let largest = "temporary k: q15\nk = round(max x[i] * 2:q1)  over i in 0..3\n";
-        assert_eq!(first(more(largest)).0, 11);
-        // What the text form cannot say: settings of a product or a start that is not there.
+        assert_eq!(first(of(largest)).0, 11);
+        let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
+        assert_eq!(first(laws(&parameter)), (1, "it has 1 words of 2".into()));
+    }
+
+    /// The text form cannot say this: settings of a product or a start that is absent.
+    #[test]
+    fn what_is_absent_has_no_settings() {
         let with = |line: &str, change: Change| {
             let mut program: Program = format!("{START}{line}\n").parse().expect("a good text");
             change(&mut program.operations[0].kind);
@@ -410,8 +415,6 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             }),
             Ok(())
         );
-        let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
-        assert_eq!(first(laws(&parameter)), (1, "it has 1 words of 2".into()));
     }
 
     #[test]

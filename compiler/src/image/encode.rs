@@ -250,6 +250,12 @@ pub(crate) fn step(program: &Program, machine: &Machine) -> Image {
         model_out: Vec::new(),
         tensors: Vec::new(),
     };
+    mark_ends(&mut image);
+    image
+}
+
+/// The last instruction of each stream ends the step, which begins with the first.
+fn mark_ends(image: &mut Image) {
     if let Some(last) = image.alu.last_mut() {
         last.end = true;
         image.entries.step_alu = Some(0);
@@ -266,7 +272,6 @@ pub(crate) fn step(program: &Program, machine: &Machine) -> Image {
         last.alu.end = true;
         image.entries.step_scalar = Some(0);
     }
-    image
 }
 
 /// Make the image.

@@ -189,6 +189,22 @@ struct Arrival {
     late: bool,
 }
 
+impl Arrival {
+    /// Laws 4, 8 and 10: the move beat of this cycle takes this result, and nobody left one like it `untaken`.
+    fn suits(self, cycle: u64, moved: &MoveInstruction, untaken: bool, broken: &Broken) {
+        let Arrival { cycle: result, source, job, late, .. } = self;
+        let across = moved.source == Unit::Across && source == Unit::Row;
+        // One register more than to the PEs of the row itself.
+        let taken = if across { (result + 1, Unit::Across) } else { (result, source) };
+        let meets = (cycle, moved.source) == taken && !untaken;
+        broken.unless(meets, 4, || format!("cycle {cycle}: a move beat needs one result, that of instruction {job}"));
+        let together = moved.late == late;
+        broken.unless(together, 8, || format!("cycle {cycle}: instruction {job} and its move count in the same tiles"));
+        let hears = !moved.scalar || source == Unit::Global;
+        broken.unless(hears, 10, || format!("cycle {cycle}: the scalar unit hears the global bus only"));
+    }
+}
+
 /// A beat of the PEs or of the scalar unit: its cycle, the place of its instruction in the program, counters.
 #[derive(Debug, Clone, Copy)]
 struct Beat<'a> {
@@ -390,26 +406,14 @@ impl Streams {
                     broken.unless(after, 4, || format!("cycle {cycle}: two results for the bus of a row"));
                 }
                 let moved = moves.next();
-                let (Some(Arrival { step, cycle: result, source, job, late }), Some((_, cycle, moved, counters))) =
-                    (next, moved)
-                else {
+                let (Some(arrival), Some((_, cycle, moved, counters))) = (next, moved) else {
                     let none = next.is_none() && moved.is_none();
                     broken.unless(none, 4, || "every result is taken by a move beat".to_owned());
                     return None;
                 };
-                let across = moved.source == Unit::Across && source == Unit::Row;
-                // One register more than to the PEs of the row itself.
-                let taken = if across { (result + 1, Unit::Across) } else { (result, source) };
-                let meets = (cycle, moved.source) == taken && !untaken.contains(&(result, source));
-                broken.unless(meets, 4, || {
-                    format!("cycle {cycle}: a move beat needs one result, that of instruction {job}")
-                });
-                let together = moved.late == late;
-                broken.unless(together, 8, || {
-                    format!("cycle {cycle}: instruction {job} and its move count in the same tiles")
-                });
-                let hears = !moved.scalar || source == Unit::Global;
-                broken.unless(hears, 10, || format!("cycle {cycle}: the scalar unit hears the global bus only"));
+                let Arrival { step, cycle: result, source, job, late } = arrival;
+                let before = untaken.contains(&(result, source));
+                arrival.suits(cycle, moved, before, broken);
                 if late && !two.is_last(step) {
                     continue;
                 }

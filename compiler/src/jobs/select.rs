@@ -13,6 +13,7 @@ use crate::placed::reshard::{Reshard, Turn, crossing, last_columns};
 use crate::placed::tile::{self, When};
 use crate::placed::{self, Axis, constants, legal, padding};
 use crate::tensor::{Affine, IterId, TensorId};
+use arch::division::Rounding;
 use arch::isa::{Combine, Finish, RootFunction};
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -259,7 +260,7 @@ pub(crate) fn select(placed: &placed::Program, machine: &Machine) -> Program {
             .collect();
         let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, reshard };
         let first = jobs.len();
-        select_one(&context, route, program, &mut jobs);
+        jobs.extend(Selection::of(&context, route, program).jobs());
         for job in &mut jobs[first..] {
             job.counts = match tile {
                 When::Every => Counts::Every,
@@ -287,119 +288,157 @@ fn parked_words(job: &Job, out: TensorId, used: &mut i64) -> Access {
     Access { storage: StorageId(out.0), offset, strides }
 }
 
-fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, jobs: &mut Vec<Job>) {
-    let operation = context.operation;
-    let name = &context.storages[operation.out.0].name;
-    let write = context.write_access();
-    let reduce = operation.iterators.len() - operation.free;
-    let base = Job {
-        origin: operation.origin.clone(),
-        what: name.clone(),
-        on: Datapath::Engines,
-        copies: Copies::ENGINES,
-        loops: context.loops.clone(),
-        reduce,
-        interval: 1,
-        a: None,
-        b: Source::Word(0),
-        square: false,
-        c: None,
-        combine: Combine::Add,
-        align: 0,
-        shift: 0,
-        finish: Finish::Round,
-        lanes: context.write_lanes(),
-        counts: Counts::Every,
-        sink: Sink::Pad(write.clone()),
-    };
-    let through_tree = |job: Job, unit: Unit, shift: u32, function| {
-        let (lanes, write_lanes) = (context.tree_lanes(unit), context.write_lanes());
-        let sink = Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes, walk: context.walk() };
-        Job { lanes, sink, ..job }
-    };
-    if let Some(word) = constants::result(operation, program.word, &program.tables) {
-        let strides = write.strides[..operation.free].to_vec();
-        jobs.push(Job {
-            what: format!("{name} constant"),
-            loops: context.loops[..operation.free].to_vec(),
+/// An operation on its way to jobs.
+struct Selection<'a> {
+    context: &'a Context<'a>,
+    route: Route,
+    program: &'a fixed::Program,
+    /// A job over the operation's loops that writes its result: the rest is for its kind to say.
+    base: Job,
+}
+
+impl<'a> Selection<'a> {
+    fn of(context: &'a Context<'a>, route: Route, program: &'a fixed::Program) -> Selection<'a> {
+        let operation = context.operation;
+        let base = Job {
+            origin: operation.origin.clone(),
+            what: context.storages[operation.out.0].name.clone(),
+            on: Datapath::Engines,
+            copies: Copies::ENGINES,
+            loops: context.loops.clone(),
+            reduce: operation.iterators.len() - operation.free,
+            interval: 1,
+            a: None,
+            b: Source::Word(0),
+            square: false,
+            c: None,
+            combine: Combine::Add,
+            align: 0,
+            shift: 0,
+            finish: Finish::Round,
+            lanes: context.write_lanes(),
+            counts: Counts::Every,
+            sink: Sink::Pad(context.write_access()),
+        };
+        Selection { context, route, program, base }
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let operation = self.context.operation;
+        if let Some(word) = constants::result(operation, self.program.word, &self.program.tables) {
+            return vec![self.constant(word)];
+        }
+        match &operation.kind {
+            Kind::MultiplyAdd { .. } => self.multiply_add(),
+            Kind::Product { factor, shift, one } => self.product(factor, *shift, *one).to_vec(),
+            Kind::Divide { dividend, divisor, places, rounding } => {
+                vec![self.division(dividend, divisor, *places, *rounding)]
+            }
+            Kind::Function { table, input } => vec![self.function(*table, input)],
+        }
+    }
+
+    fn through_tree(&self, job: Job, unit: Unit, shift: u32, function: Option<RootFunction>) -> Job {
+        let context = self.context;
+        let (write, lanes, walk) = (context.write_access(), context.write_lanes(), context.walk());
+        Job { lanes: context.tree_lanes(unit), sink: Sink::Tree { unit, shift, function, write, lanes, walk }, ..job }
+    }
+
+    fn constant(&self, word: i64) -> Job {
+        let (free, write) = (self.context.operation.free, self.context.write_access());
+        let strides = write.strides[..free].to_vec();
+        Job {
+            what: format!("{} constant", self.base.what),
+            loops: self.base.loops[..free].to_vec(),
             reduce: 0,
             c: Some(Source::Word(word)),
             sink: Sink::Pad(Access { strides, ..write }),
-            ..base
-        });
-        return;
-    }
-    match &operation.kind {
-        // `scale` moves binary points only: `align` and `shift` have taken it up.
-        Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, scale: _, bound: _ } => {
-            let mut job =
-                Job { align: *align, shift: *shift, finish: finish.alu(), combine: *combine, square: *square, ..base };
-            job.c = start.as_ref().map(|s| context.source(s));
-            let what = match combine {
-                Combine::Maximum => "maximum",
-                Combine::Minimum => "minimum",
-                _ if *square => "squared difference",
-                _ if product.is_some() => "multiply-add",
-                _ => "copy",
-            };
-            job.what = format!("{name} {what}");
-            if let Some((a, b)) = product {
-                match (context.source(a), context.source(b)) {
-                    (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
-                    // A difference may have either sign where it is squared.
-                    (Source::Word(word), Source::Access(a)) => (job.a, job.b) = (Some(a), Source::Word(word)),
-                    (Source::Word(_), Source::Word(_)) => panic!("constant results are taken care of above"),
-                }
-            }
-            let job = match route {
-                Route::Inside => job,
-                Route::Tree { unit, .. } => through_tree(job, unit, *shift, None),
-            };
-            jobs.extend(context.crossings(job));
-        }
-        Kind::Product { factor, shift, one } => {
-            let free = operation.free;
-            let mut start = base.clone();
-            start.loops.truncate(free);
-            start.reduce = 0;
-            start.c = Some(Source::Word(*one));
-            start.what = format!("{name} product, start");
-            let mut first_write = write.clone();
-            first_write.strides.truncate(free);
-            start.sink = Sink::Pad(first_write);
-            jobs.push(start);
-            // The chained loops go outside, and every step waits for the one before it.
-            let mut chain = Job { reduce: 0, shift: *shift, what: format!("{name} product"), ..base };
-            chain.a = Some(write.clone());
-            chain.b = context.source(factor);
-            let order: Vec<usize> = (free..chain.loops.len()).chain(0..free).collect();
-            chain.reorder(&order);
-            let results: u64 = operation_results(&chain, reduce);
-            chain.interval = timing::alu_to_alu(context.machine).div_ceil(results.max(1)) as u32;
-            jobs.push(chain);
-        }
-        Kind::Divide { dividend, divisor, places, rounding } => {
-            // One sum carries both: dividend * 2^W + divisor.
-            let mut job = Job { what: format!("{name} division"), align: program.word, ..base };
-            let Source::Access(divisor) = context.source(divisor) else {
-                panic!("constant divisors have been spelled out")
-            };
-            (job.a, job.b, job.c) = (Some(divisor), Source::Word(1), Some(context.source(dividend)));
-            job.interval = timing::division_interval(context.machine) as u32;
-            jobs.push(through_tree(job, Unit::Row, *places, Some(RootFunction::Divide(*rounding))));
-        }
-        Kind::Function { table, input } => {
-            let mut job = Job { what: format!("{name} {:?}", program.tables[*table].function).to_lowercase(), ..base };
-            let Source::Access(input) = context.source(input) else {
-                panic!("constant results are taken care of above")
-            };
-            (job.a, job.b) = (Some(input), Source::Word(1));
-            jobs.push(through_tree(job, Unit::Row, 0, Some(RootFunction::Table(program.tables[*table].usage))));
+            ..self.base.clone()
         }
     }
-}
 
-/// Results computed side by side in each step of a chain.
-fn operation_results(chain: &Job, reduce: usize) -> u64 {
-    chain.loops[reduce..].iter().map(|&n| u64::from(n)).product()
+    fn multiply_add(&self) -> Vec<Job> {
+        let Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, scale: _, bound: _ } =
+            &self.context.operation.kind
+        else {
+            unreachable!("asked for sums only")
+        };
+        // `scale` moves binary points only: `align` and `shift` have taken it up.
+        let mut job = Job {
+            align: *align,
+            shift: *shift,
+            finish: finish.alu(),
+            combine: *combine,
+            square: *square,
+            ..self.base.clone()
+        };
+        job.c = start.as_ref().map(|s| self.context.source(s));
+        let what = match combine {
+            Combine::Maximum => "maximum",
+            Combine::Minimum => "minimum",
+            _ if *square => "squared difference",
+            _ if product.is_some() => "multiply-add",
+            _ => "copy",
+        };
+        job.what = format!("{} {what}", self.base.what);
+        if let Some((a, b)) = product {
+            match (self.context.source(a), self.context.source(b)) {
+                (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
+                // A difference may have either sign where it is squared.
+                (Source::Word(word), Source::Access(a)) => (job.a, job.b) = (Some(a), Source::Word(word)),
+                (Source::Word(_), Source::Word(_)) => panic!("constant results are taken care of above"),
+            }
+        }
+        let job = match self.route {
+            Route::Inside => job,
+            Route::Tree { unit, .. } => self.through_tree(job, unit, *shift, None),
+        };
+        self.context.crossings(job)
+    }
+
+    /// The start of each product, and the steps of all.
+    fn product(&self, factor: &Operand, shift: u32, one: i64) -> [Job; 2] {
+        let free = self.context.operation.free;
+        let mut start = self.base.clone();
+        start.loops.truncate(free);
+        start.reduce = 0;
+        start.c = Some(Source::Word(one));
+        start.what = format!("{} product, start", self.base.what);
+        let write = self.context.write_access();
+        let mut first_write = write.clone();
+        first_write.strides.truncate(free);
+        start.sink = Sink::Pad(first_write);
+        // The chained loops go outside, and every step waits for the one before it.
+        let mut chain = Job { reduce: 0, shift, what: format!("{} product", self.base.what), ..self.base.clone() };
+        chain.a = Some(write);
+        chain.b = self.context.source(factor);
+        let order: Vec<usize> = (free..chain.loops.len()).chain(0..free).collect();
+        chain.reorder(&order);
+        let results: u64 = chain.loops[self.base.reduce..].iter().map(|&n| u64::from(n)).product();
+        chain.interval = timing::alu_to_alu(self.context.machine).div_ceil(results.max(1)) as u32;
+        [start, chain]
+    }
+
+    fn division(&self, dividend: &Operand, divisor: &Operand, places: u32, rounding: Rounding) -> Job {
+        // One sum carries both: dividend * 2^W + divisor.
+        let mut job =
+            Job { what: format!("{} division", self.base.what), align: self.program.word, ..self.base.clone() };
+        let Source::Access(divisor) = self.context.source(divisor) else {
+            panic!("constant divisors have been spelled out")
+        };
+        (job.a, job.b, job.c) = (Some(divisor), Source::Word(1), Some(self.context.source(dividend)));
+        job.interval = timing::division_interval(self.context.machine) as u32;
+        self.through_tree(job, Unit::Row, places, Some(RootFunction::Divide(rounding)))
+    }
+
+    fn function(&self, table: usize, input: &Operand) -> Job {
+        let table = &self.program.tables[table];
+        let what = format!("{} {:?}", self.base.what, table.function).to_lowercase();
+        let mut job = Job { what, ..self.base.clone() };
+        let Source::Access(input) = self.context.source(input) else {
+            panic!("constant results are taken care of above")
+        };
+        (job.a, job.b) = (Some(input), Source::Word(1));
+        self.through_tree(job, Unit::Row, 0, Some(RootFunction::Table(table.usage)))
+    }
 }

@@ -156,22 +156,7 @@ fn in_blocks(whole: &Program, candidate: usize, machine: &Machine) -> Option<Pro
     if !cut.is_possible(extent, &whole.pieces) {
         return None;
     }
-    // The shape of each window, and the tensors that are still read as they are.
-    let mut extents: BTreeMap<Window, u32> = BTreeMap::new();
-    let mut read: BTreeSet<TensorId> = BTreeSet::new();
-    for (number, operation) in program.operations.iter().enumerate() {
-        for_each_access(operation, |tensor, index, _| {
-            let Some((window, inside)) = cut.window(number, tensor, index) else {
-                read.insert(tensor);
-                return;
-            };
-            let mut iterators = operation.iterators.clone();
-            iterators[cut.iterator(number).expect("it reads along the class")].high = cut.size;
-            let extent = u32::try_from(inside.range(&iterators).1 + 1).unwrap_or(u32::MAX);
-            let largest = extents.entry(window).or_insert(extent);
-            *largest = extent.max(*largest);
-        });
-    }
+    let (extents, mut read) = windows(program, &cut);
     let (mut fixed, mut pieces) = (program.clone(), whole.pieces.clone());
     for (id, (tensor, piece)) in fixed.tensors.iter_mut().zip(&mut pieces).enumerate() {
         let Some(d) = cut.dimension(TensorId(id)) else { continue };
@@ -215,6 +200,26 @@ fn in_blocks(whole: &Program, candidate: usize, machine: &Machine) -> Option<Pro
         operations.map(|(number, operation)| cut_operation(&cut, number, operation, count, &places)).collect();
     fixed::verify(&fixed);
     Some(Program::local(fixed, pieces, whole.tile))
+}
+
+/// The extent of each window, and the tensors that are still read as they are.
+fn windows(program: &fixed::Program, cut: &Cut<'_>) -> (BTreeMap<Window, u32>, BTreeSet<TensorId>) {
+    let mut extents: BTreeMap<Window, u32> = BTreeMap::new();
+    let mut read: BTreeSet<TensorId> = BTreeSet::new();
+    for (number, operation) in program.operations.iter().enumerate() {
+        for_each_access(operation, |tensor, index, _| {
+            let Some((window, inside)) = cut.window(number, tensor, index) else {
+                read.insert(tensor);
+                return;
+            };
+            let mut iterators = operation.iterators.clone();
+            iterators[cut.iterator(number).expect("it reads along the class")].high = cut.size;
+            let extent = u32::try_from(inside.range(&iterators).1 + 1).unwrap_or(u32::MAX);
+            let largest = extents.entry(window).or_insert(extent);
+            *largest = extent.max(*largest);
+        });
+    }
+    (extents, read)
 }
 
 /// An operation over blocks, and what is inside them.

@@ -115,15 +115,21 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
             }
         }
     }
+    let extents = extents(program, &tensors);
+    let mut movable: Vec<usize> =
+        extents.iter().filter(|&(class, &extent)| extent > 1 && !stays.contains(class)).map(|(&c, _)| c).collect();
+    movable.sort_by_key(|class| std::cmp::Reverse(extents[class]));
+    Classes { tensors, iterators, movable, meet, tangled, extents }
+}
+
+/// The largest extent of each class.
+fn extents(program: &Program, tensors: &[Vec<usize>]) -> BTreeMap<usize, u32> {
     let mut extents: BTreeMap<usize, u32> = BTreeMap::new();
-    for (tensor, own) in program.tensors.iter().zip(&tensors) {
+    for (tensor, own) in program.tensors.iter().zip(tensors) {
         for (&extent, &class) in tensor.shape.iter().zip(own) {
             let largest = extents.entry(class).or_insert(0);
             *largest = extent.max(*largest);
         }
     }
-    let mut movable: Vec<usize> =
-        extents.iter().filter(|&(class, &extent)| extent > 1 && !stays.contains(class)).map(|(&c, _)| c).collect();
-    movable.sort_by_key(|class| std::cmp::Reverse(extents[class]));
-    Classes { tensors, iterators, movable, meet, tangled, extents }
+    extents
 }

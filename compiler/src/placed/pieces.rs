@@ -61,15 +61,14 @@ pub(crate) fn evenly(program: &Program, machine: &Machine) -> Option<Program> {
     (result.fixed != program.fixed).then_some(result)
 }
 
-/// Cut one class of indices; `None` where that is not possible.
-fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Program> {
-    let program = &uncut.fixed;
+/// Whether each operation and each tensor has a class once at most, along a dimension that can be cut.
+fn can_cut(program: &crate::fixed::Program, classes: &Classes, class: usize) -> bool {
     for (operation, own) in program.operations.iter().zip(&classes.iterators) {
         // Half a sum cannot be rounded, and an operation has one iterator of the class.
         let mut of_class = own.iter().enumerate().filter(|&(_, &c)| c == class);
         let first = of_class.next();
         if of_class.next().is_some() || first.is_some_and(|(i, _)| i >= operation.free) {
-            return None;
+            return false;
         }
         // What is carried into the PEs lies there whole.
         let mut carried = false;
@@ -78,13 +77,19 @@ fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Prog
             carried |= index.iter().zip(&classes.tensors[tensor.0]).any(|(form, &c)| counts(form) && c != class);
         });
         if carried {
-            return None;
+            return false;
         }
     }
-    let dimension_of = |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
-    if classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1) {
+    !classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1)
+}
+
+/// Cut one class of indices; `None` where that is not possible.
+fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Program> {
+    let program = &uncut.fixed;
+    if !can_cut(program, classes, class) {
         return None;
     }
+    let dimension_of = |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
     let (mut fixed, mut pieces) = (program.clone(), uncut.pieces.clone());
     // The second part of each tensor that is cut, and the copy of each that the rest reads, too.
     let mut rests: BTreeMap<usize, TensorId> = BTreeMap::new();

@@ -111,8 +111,8 @@ impl Reshard {
 pub(crate) struct Impossible;
 
 impl Reshard {
-    /// The reshard of an operation whose iterators lie on `axes` and whose result lies on `out`.
-    pub(crate) fn of(
+    /// What a result would have to do to lie on `out`, whether or not its operation lets it.
+    fn wanted(
         operation: &Operation,
         axes: &[Axis],
         out: &[Axis],
@@ -147,15 +147,26 @@ impl Reshard {
                 return Err(Impossible);
             }
         }
-        let reshard = match (found, across) {
-            (None, None) => return Ok(None),
-            (None, Some((dimension, iterator))) => Reshard { dimension, iterator, turn: Turn::Across, across: None },
-            (Some(reshard), None) => reshard,
+        Ok(match (found, across) {
+            (found, None) => found,
+            (None, Some((dimension, iterator))) => {
+                Some(Reshard { dimension, iterator, turn: Turn::Across, across: None })
+            }
             (Some(reshard), Some(_)) if reshard.turn == Turn::Inside && axes[reshard.iterator] == Axis::Column => {
-                Reshard { across, ..reshard }
+                Some(Reshard { across, ..reshard })
             }
             (Some(_), Some(_)) => return Err(Impossible),
-        };
+        })
+    }
+
+    /// The reshard of an operation whose iterators lie on `axes` and whose result lies on `out`.
+    pub(crate) fn of(
+        operation: &Operation,
+        axes: &[Axis],
+        out: &[Axis],
+        machine: &Machine,
+    ) -> Result<Option<Reshard>, Impossible> {
+        let Some(reshard) = Reshard::wanted(operation, axes, out, machine)? else { return Ok(None) };
         let others = (0..operation.iterators.len()).filter(|&i| i != reshard.iterator);
         let summed = |i: usize| {
             i >= operation.free

@@ -157,6 +157,31 @@ end
         self._notes.iter().enumerate().filter_map(line).collect()
     }
 
+    fn slice(&self, word: &str, name: &str) -> String {
+        let field = self._layout.field(name);
+        chunked_slice(word, field.lsb, field.bits)
+    }
+
+    /// The fields, as they are read and while they are held.
+    fn held_text(&self) -> String {
+        let (mut text, mut held) = (String::new(), Vec::new());
+        let fields = F::BITS.iter().chain(F::WORDS).map(|name| ("fields", *name));
+        let tiles = self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)).map(|name| ("tiles$0", *name));
+        let for_scalar = self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS);
+        let for_columns = self.for_columns.iter().flat_map(|_| ForColumns::<Out>::BITS);
+        let for_scalar = for_scalar.map(|name| ("for_scalar$0", *name));
+        let for_columns = for_columns.map(|name| ("for_columns$0", *name));
+        for (bundle, name) in fields.chain(tiles).chain(for_scalar).chain(for_columns) {
+            let bits = self._layout.field(name).bits;
+            let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
+            text += &format!("reg {range}held_{name};\n");
+            text += &format!("assign {bundle}${name} = later_load ? {} : held_{name};\n", self.slice("later", name));
+            held.push(format!("    held_{name} <= {bundle}${name};\n"));
+        }
+        text += &format!("always @(posedge clock) begin\n{}end", held.concat());
+        text
+    }
+
     fn fixed_text(&self) -> String {
         let last = self.read_index.width() - 1;
         let mut columns = Columns::default();
@@ -261,16 +286,12 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
                 ReadPort { enable: "later_read", index: "later_index", word: "later" }
             }
         });
-        let slice = |word: &str, name: &str| {
-            let field = self._layout.field(name);
-            chunked_slice(word, field.lsb, field.bits)
-        };
         for name in P::BITS.iter().chain(P::WORDS) {
-            text += &format!("assign ahead${name} = {};\n", slice("read", name));
+            text += &format!("assign ahead${name} = {};\n", self.slice("read", name));
         }
         text += "always @(posedge clock) if (load) begin\n";
         for name in P::BITS.iter().chain(P::WORDS) {
-            text += &format!("    pacing${name} <= {};\n", slice("read", name));
+            text += &format!("    pacing${name} <= {};\n", self.slice("read", name));
         }
         text += "end\n";
         for k in (0..chunks).filter(|&k| in_chunk(k, true) && in_chunk(k, false)) {
@@ -283,21 +304,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
             now.into_iter().chain(later)
         });
         text += &format!("wire unused_bits = &{{1'b0, {}}};\n", words.collect::<Vec<_>>().join(", "));
-        let mut held = Vec::new();
-        let fields = F::BITS.iter().chain(F::WORDS).map(|name| ("fields", *name));
-        let tiles = self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)).map(|name| ("tiles$0", *name));
-        let for_scalar = self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS);
-        let for_columns = self.for_columns.iter().flat_map(|_| ForColumns::<Out>::BITS);
-        let for_scalar = for_scalar.map(|name| ("for_scalar$0", *name));
-        let for_columns = for_columns.map(|name| ("for_columns$0", *name));
-        for (bundle, name) in fields.chain(tiles).chain(for_scalar).chain(for_columns) {
-            let bits = self._layout.field(name).bits;
-            let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
-            text += &format!("reg {range}held_{name};\n");
-            text += &format!("assign {bundle}${name} = later_load ? {} : held_{name};\n", slice("later", name));
-            held.push(format!("    held_{name} <= {bundle}${name};\n"));
-        }
-        text += &format!("always @(posedge clock) begin\n{}end", held.concat());
+        text += &self.held_text();
         Verilog::Custom(text)
     }
 }

@@ -80,6 +80,7 @@ impl Logic for Divider {
         self.word.connect();
         self.saturated.connect();
     }
+    #[expect(clippy::too_many_lines, reason = "one module of Verilog, as it is read")]
     fn hdl(&self) -> Verilog {
         let word = self.word.width();
         let (top, both, count) = (word - 1, 2 * word, ceil_log2(u64::from(2 * word) + 1));

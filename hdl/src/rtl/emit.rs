@@ -411,39 +411,98 @@ fn leaf_text(open: &Open, body: &str) -> String {
     text + &indented(body)
 }
 
+fn own_outputs(open: &Open) -> BTreeSet<&str> {
+    open.lines.iter().filter(|l| l.kind == AtomKind::OutputParameter).map(|l| l.name.as_str()).collect()
+}
+
+/// The names of the signals in a module.
+struct Names<'a> {
+    /// Of the children, under their outer names.
+    rust_names: HashMap<String, String>,
+    /// Outputs of children that are ports of the module, by port.
+    leaving: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(open: &Open, drivers: &'a Drivers, own_outputs: &BTreeSet<&str>) -> Names<'a> {
+        let mut rust_names = HashMap::new();
+        for child in &open.children {
+            for line in &child.lines {
+                rust_names.insert(format!("{}${}", child.instance, line.name), line_name(child, &line.name));
+            }
+        }
+        // Outputs that nobody here reads keep the word `unused` in their names, which linters understand.
+        let read = words_read(drivers);
+        for child in open.children.iter().filter(|child| matches!(child.body, ChildBody::Module(_))) {
+            for line in child.lines.iter().filter(|line| line.kind == AtomKind::OutputParameter) {
+                let name = format!("{}${}", child.instance, line.name);
+                if !read.contains_key(&name) {
+                    rust_names.insert(name.clone(), format!("unused${name}"));
+                }
+            }
+        }
+        // A child's output that only leaves through a port of this module is that port.
+        let mut leaving: HashMap<&'a str, &'a str> = HashMap::new();
+        for child in open.children.iter().filter(|child| matches!(child.body, ChildBody::Module(_))) {
+            for line in child.lines.iter().filter(|line| line.kind == AtomKind::OutputParameter) {
+                let name = format!("{}${}", child.instance, line.name);
+                let port = drivers.single.iter().find(|(to, from)| *from == name && own_outputs.contains(to.as_str()));
+                if let (Some((port, from)), Some(1)) = (port, read.get(&name)) {
+                    rust_names.insert(name, port.clone());
+                    leaving.insert(port, from);
+                }
+            }
+        }
+        Names { rust_names, leaving }
+    }
+}
+
+/// The signals that a module declares: but for ports, and inputs of children that are connected to a plain name.
+struct Declared<'a> {
+    open: &'a Open,
+    own_outputs: &'a BTreeSet<&'a str>,
+    procedural: &'a BTreeSet<String>,
+    connected: &'a HashMap<String, String>,
+}
+
+impl Declared<'_> {
+    fn write(&self, outer_name: &dyn Fn(&Child, &str) -> String, text: &mut String) {
+        let open = self.open;
+        let ports = open.lines.iter().filter(|line| line.kind != AtomKind::LocalSignal);
+        let mut declared: BTreeSet<String> = ports.map(|line| flat(&line.name)).collect();
+        let mut declare = |text: &mut String, kind: &str, line: &Line, name: &str| {
+            if self.own_outputs.contains(name) {
+                return;
+            }
+            assert!(declared.insert(flat(name)), "two signals called {} in {}", flat(name), open.instance);
+            writeln!(text, "    {kind} {}{name};", line.range()).expect("strings take text");
+        };
+        for line in open.lines.iter().filter(|line| line.kind == AtomKind::LocalSignal) {
+            let kind = if self.procedural.contains(&line.name) { "reg " } else { "wire" };
+            declare(text, kind, line, &line.name);
+        }
+        for child in &open.children {
+            for line in &child.lines {
+                let name = outer_name(child, &line.name);
+                let in_place = matches!(child.body, ChildBody::InPlace(_));
+                match line.kind {
+                    AtomKind::InputParameter if self.connected.contains_key(&name) => {}
+                    AtomKind::InputParameter if self.procedural.contains(&name) => declare(text, "reg ", line, &name),
+                    AtomKind::OutputParameter | AtomKind::LocalSignal if in_place => {
+                        declare(text, "reg ", line, &name);
+                    }
+                    AtomKind::InputParameter | AtomKind::OutputParameter => declare(text, "wire", line, &name),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
 /// A block that holds others, or whose text was made from Rust.
 fn wired_text(open: &Open, drivers: &Drivers) -> String {
-    // The signals of this module: its own, and those of its children under their outer names.
-    let mut rust_names = HashMap::new();
-    for child in &open.children {
-        for line in &child.lines {
-            rust_names.insert(format!("{}${}", child.instance, line.name), line_name(child, &line.name));
-        }
-    }
-    // Outputs that nobody here reads keep the word `unused` in their names, which linters understand.
-    let read = words_read(drivers);
-    for child in open.children.iter().filter(|child| matches!(child.body, ChildBody::Module(_))) {
-        for line in child.lines.iter().filter(|line| line.kind == AtomKind::OutputParameter) {
-            let name = format!("{}${}", child.instance, line.name);
-            if !read.contains_key(&name) {
-                rust_names.insert(name.clone(), format!("unused${name}"));
-            }
-        }
-    }
-    // A child's output that only leaves through a port of this module is that port.
-    let own_outputs: BTreeSet<&str> =
-        open.lines.iter().filter(|l| l.kind == AtomKind::OutputParameter).map(|l| l.name.as_str()).collect();
-    let mut leaving: HashMap<&str, &str> = HashMap::new();
-    for child in open.children.iter().filter(|child| matches!(child.body, ChildBody::Module(_))) {
-        for line in child.lines.iter().filter(|line| line.kind == AtomKind::OutputParameter) {
-            let name = format!("{}${}", child.instance, line.name);
-            let port = drivers.single.iter().find(|(to, from)| *from == name && own_outputs.contains(to.as_str()));
-            if let (Some((port, from)), Some(1)) = (port, read.get(&name)) {
-                rust_names.insert(name, port.clone());
-                leaving.insert(port, from);
-            }
-        }
-    }
+    let own_outputs = own_outputs(open);
+    let Names { rust_names, leaving } = Names::of(open, drivers, &own_outputs);
     let outer = |text: &str| rename(text, &|word| rust_names.get(word).cloned());
     let outer_name = |child: &Child, line: &str| rust_names[&format!("{}${line}", child.instance)].clone();
 
@@ -473,34 +532,8 @@ fn wired_text(open: &Open, drivers: &Drivers) -> String {
 
     let mut text = port_list(open, &|name| procedural.contains(name));
     constants(open, &mut text);
-    let ports = open.lines.iter().filter(|line| line.kind != AtomKind::LocalSignal);
-    let mut declared: BTreeSet<String> = ports.map(|line| flat(&line.name)).collect();
-    let mut declare = |text: &mut String, kind: &str, line: &Line, name: &str| {
-        if own_outputs.contains(name) {
-            return;
-        }
-        assert!(declared.insert(flat(name)), "two signals called {} in {}", flat(name), open.instance);
-        writeln!(text, "    {kind} {}{name};", line.range()).expect("strings take text");
-    };
-    for line in open.lines.iter().filter(|line| line.kind == AtomKind::LocalSignal) {
-        let kind = if procedural.contains(&line.name) { "reg " } else { "wire" };
-        declare(&mut text, kind, line, &line.name);
-    }
-    for child in &open.children {
-        for line in &child.lines {
-            let name = outer_name(child, &line.name);
-            let in_place = matches!(child.body, ChildBody::InPlace(_));
-            match line.kind {
-                AtomKind::InputParameter if connected.contains_key(&name) => {}
-                AtomKind::InputParameter if procedural.contains(&name) => declare(&mut text, "reg ", line, &name),
-                AtomKind::OutputParameter | AtomKind::LocalSignal if in_place => {
-                    declare(&mut text, "reg ", line, &name);
-                }
-                AtomKind::InputParameter | AtomKind::OutputParameter => declare(&mut text, "wire", line, &name),
-                _ => {}
-            }
-        }
-    }
+    let declared = Declared { open, own_outputs: &own_outputs, procedural: &procedural, connected: &connected };
+    declared.write(&outer_name, &mut text);
     for (name, source) in &assigns {
         writeln!(text, "    assign {name} = {source};").expect("strings take text");
     }
@@ -511,22 +544,30 @@ fn wired_text(open: &Open, drivers: &Drivers) -> String {
         }
         text.push_str("    end\n");
     }
-    let through = |name: String| connected.get(&name).cloned().unwrap_or(name);
+    let through = |child: &Child, line: &str| {
+        let name = outer_name(child, line);
+        connected.get(&name).cloned().unwrap_or(name)
+    };
+    instances(open, &through, &mut text);
+    text
+}
+
+/// The children of a module; `through` is the name of a signal that a line of theirs is connected to.
+fn instances(open: &Open, through: &dyn Fn(&Child, &str) -> String, text: &mut String) {
     for child in &open.children {
         match &child.body {
             ChildBody::InPlace(body) => {
                 let names: HashMap<&str, String> =
-                    child.lines.iter().map(|l| (l.name.as_str(), through(outer_name(child, &l.name)))).collect();
+                    child.lines.iter().map(|l| (l.name.as_str(), through(child, &l.name))).collect();
                 text.push_str(&indented(&rename(body, &|word| names.get(word).cloned())));
             }
             ChildBody::Module(module) => {
                 let ports = child.lines.iter().filter(|line| line.kind.is_parameter());
-                let ports = ports.map(|l| format!("        .{}({})", l.name, through(outer_name(child, &l.name))));
+                let ports = ports.map(|l| format!("        .{}({})", l.name, through(child, &l.name)));
                 let ports: Vec<String> = ports.collect();
                 writeln!(text, "    {module} {} (\n{}\n    );", child.instance, ports.join(",\n"))
                     .expect("strings take text");
             }
         }
     }
-    text
 }

@@ -120,6 +120,7 @@ fn attributes(port: &AxiPort) -> String {
     if parameter.is_empty() { info } else { info + &format!(" (* X_INTERFACE_PARAMETER = \"{parameter}\" *)") }
 }
 
+#[expect(clippy::too_many_lines, reason = "one module of Verilog, as it is read")]
 fn top(machine: &Machine) -> String {
     let geometry @ Geometry { lane, words, transfers, outputs } = Geometry::of(machine);
     let declared: Vec<String> = axi::ports(machine)

@@ -129,49 +129,60 @@ const BLOCKS: usize = 1 << 15;
 /// Rows that are added up side by side: an addition takes several cycles, and those of other rows fill them.
 pub(super) const ROWS: usize = 4;
 
+/// Where the sample is among the iterators, if it is.
+fn place_of_sample(nest: &Nest, samples: &Samples, combined: Option<TensorId>) -> Option<usize> {
+    match (samples.held(nest.out), combined.map(|tensor| samples.held(tensor))) {
+        (Held::Each, _) => Some(0),
+        (Held::Sum, _) | (Held::Once, Some(Held::Each)) => Some(nest.free),
+        (Held::Once, _) => None,
+    }
+}
+
+/// Of the loops, at least one; the place of the sample among them, and how many samples there are.
+fn extents(nest: &Nest, sample: Option<(usize, i64)>) -> Vec<i64> {
+    let mut extents: Vec<i64> = nest.iterators.iter().map(|iterator| (iterator.high - iterator.low).max(0)).collect();
+    if let Some((place, size)) = sample {
+        extents.insert(place, size);
+    }
+    if extents.is_empty() {
+        extents.push(1);
+    }
+    extents
+}
+
+/// Blocks of values, with those that stay the same.
+fn constants(nest: &Nest, block: usize) -> Vec<f64> {
+    let steps = nest.body.nodes.len();
+    let mut values = vec![0.0; (steps + ROWS - 1) * block];
+    for (step, node) in nest.body.nodes.iter().enumerate() {
+        if let Node::Constant(value) = node {
+            let rows = if step + 1 == steps { ROWS } else { 1 };
+            values[step * block..][..rows * block].fill(*value);
+        }
+    }
+    values
+}
+
 impl Plan {
     /// Prepare a Nest.
     pub(super) fn new(program: &Program, nest: &Nest, samples: &Samples, written: &Written) -> Plan {
         let is_mean = program.tensors[nest.out.0].role == Role::Mean;
         let reads = reads(nest);
         let combined = if is_mean { reads.first().copied() } else { None };
-        // Where the sample is among the iterators, if it is.
-        let sample = match (samples.held(nest.out), combined.map(|tensor| samples.held(tensor))) {
-            (Held::Each, _) => Some(0),
-            (Held::Sum, _) | (Held::Once, Some(Held::Each)) => Some(nest.free),
-            (Held::Once, _) => None,
-        };
+        let sample = place_of_sample(nest, samples, combined);
         let adds = sample == Some(nest.free) && samples.held(nest.out) != Held::Each;
-        let mut extents: Vec<i64> =
-            nest.iterators.iter().map(|iterator| (iterator.high - iterator.low).max(0)).collect();
-        if let Some(place) = sample {
-            extents.insert(place, i64::from(samples.batch.size));
-        }
+        let extents = extents(nest, sample.map(|place| (place, i64::from(samples.batch.size))));
         let (free, reduces) =
             (nest.free + usize::from(sample.is_some() && !adds), adds || nest.free < nest.iterators.len());
-        if extents.is_empty() {
-            extents.push(1);
-        }
         let inner = *extents.last().unwrap_or(&1);
         let steps = nest.body.nodes.len();
         let mut forms = Forms { program, nest, samples, sample, all: Vec::new() };
         let out_form = forms.element(nest.out, &nest.out_index);
         let aggregate = if adds { Aggregate::Add } else { nest.aggregate };
-        let start = match &nest.start {
-            Start::Identity => Beginning::Value(identity(aggregate)),
-            Start::Fill(value) => Beginning::Value(*value),
-            Start::Element { tensor, index } => {
-                Beginning::Element { tensor: tensor.0, form: forms.element(*tensor, index) }
-            }
-        };
-        let guards = nest.guards.iter().map(|guard| match guard {
-            Guard::Within { value, bound } => Condition::Within { form: forms.add(value), bound: *bound },
-            Guard::Zero { value } => Condition::Zero { form: forms.add(value) },
-        });
-        let guards = guards.collect();
+        let start = forms.beginning(&nest.start, aggregate);
+        let guards = nest.guards.iter().map(|guard| forms.condition(guard)).collect();
         let nodes = nest.body.nodes.iter().enumerate();
         let mut code: Vec<Step> = nodes.map(|(number, node)| forms.step(node, number + 1 == steps)).collect();
-        let division = |node: &Node| matches!(node, Node::Binary(Binary::DivControlled, ..));
         let mut block = (BLOCKS / steps.max(1)).clamp(1, BLOCK).min(inner.max(1) as usize);
         let mut reads: Vec<usize> = reads.iter().map(|tensor| tensor.0).collect();
         let forms = forms.all;
@@ -181,13 +192,6 @@ impl Plan {
         }
         reads.sort_unstable();
         reads.dedup();
-        let mut values = vec![0.0; (steps + ROWS - 1) * block];
-        for (step, node) in nest.body.nodes.iter().enumerate() {
-            if let Node::Constant(value) = node {
-                let rows = if step + 1 == steps { ROWS } else { 1 };
-                values[step * block..][..rows * block].fill(*value);
-            }
-        }
         for step in &mut code {
             if let Step::Read { form, direct, .. } = step {
                 *direct &= forms[*form].strides.last() == Some(&1);
@@ -205,9 +209,9 @@ impl Plan {
             code,
             reads,
             unsure: written.unsure(nest),
-            careful: nest.body.nodes.iter().any(division),
+            careful: nest.body.nodes.iter().any(|node| matches!(node, Node::Binary(Binary::DivControlled, ..))),
             block,
-            values,
+            values: constants(nest, block),
             defined: vec![true; steps * block],
             at: vec![0; forms.len()],
             forms,
@@ -286,6 +290,23 @@ struct Forms<'n> {
 }
 
 impl Forms<'_> {
+    fn beginning(&mut self, start: &Start, aggregate: Aggregate) -> Beginning {
+        match start {
+            Start::Identity => Beginning::Value(identity(aggregate)),
+            Start::Fill(value) => Beginning::Value(*value),
+            Start::Element { tensor, index } => {
+                Beginning::Element { tensor: tensor.0, form: self.element(*tensor, index) }
+            }
+        }
+    }
+
+    fn condition(&mut self, guard: &Guard) -> Condition {
+        match guard {
+            Guard::Within { value, bound } => Condition::Within { form: self.add(value), bound: *bound },
+            Guard::Zero { value } => Condition::Zero { form: self.add(value) },
+        }
+    }
+
     /// A form that is the same for all samples.
     fn add(&mut self, affine: &Affine) -> usize {
         self.with_sample(affine, 0)

@@ -312,6 +312,10 @@ impl Plan {
     }
 
     /// Evaluate the body for `count` values of the inner loop from `first` on; the results go to the block of a row.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the inner loop of the engine: an arm per kind of step, over slices that borrow from each other"
+    )]
     fn body<const CAREFUL: bool>(
         &mut self,
         stores: &[Store],

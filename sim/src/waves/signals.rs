@@ -130,6 +130,7 @@ fn plain(text: &str) -> String {
 const LONGEST: usize = 200;
 
 /// The signals of a grid that runs `image`, with a look into PU `pu`. `source` is the program's text.
+#[expect(clippy::too_many_lines, reason = "one list: the signals in the order in which viewers show them")]
 pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
     let machine = &image.machine;
     let (word, accumulator) = (machine.word(), machine.accumulator());

@@ -174,7 +174,42 @@ fn choices(source: Source) -> &'static [Operation] {
     }
 }
 
+impl Operation {
+    fn operands(self) -> usize {
+        match self {
+            Operation::Select => 3,
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Min
+            | Operation::Max
+            | Operation::Less
+            | Operation::Copysign
+            | Operation::Dot
+            | Operation::Gather => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether it makes one value, or one place, of a list.
+    fn reduces(self) -> bool {
+        matches!(
+            self,
+            Operation::Sum
+                | Operation::SumOfAbs
+                | Operation::Product
+                | Operation::Dot
+                | Operation::Largest
+                | Operation::Smallest
+                | Operation::ArgMax
+                | Operation::Hardmax
+                | Operation::Gather
+        )
+    }
+}
+
 /// The value of an operation in units of 2^-q; nothing where it is no multiple of that.
+#[expect(clippy::too_many_lines, reason = "one arm per operation")]
 fn units(
     operation: Operation,
     source: Source,
@@ -287,32 +322,8 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
         let choices = choices(source);
         let operation = choices[dice.below(choices.len())];
         let of: Vec<usize> = (0..3).map(|_| values.len() - 1 - dice.below(values.len().min(4))).collect();
-        let count = match operation {
-            Operation::Select => 3,
-            Operation::Add
-            | Operation::Sub
-            | Operation::Mul
-            | Operation::Min
-            | Operation::Max
-            | Operation::Less
-            | Operation::Copysign
-            | Operation::Dot
-            | Operation::Gather => 2,
-            _ => 1,
-        };
-        let of = of[..count].to_vec();
-        let reduces = matches!(
-            operation,
-            Operation::Sum
-                | Operation::SumOfAbs
-                | Operation::Product
-                | Operation::Dot
-                | Operation::Largest
-                | Operation::Smallest
-                | Operation::ArgMax
-                | Operation::Hardmax
-                | Operation::Gather
-        );
+        let of = of[..operation.operands()].to_vec();
+        let reduces = operation.reduces();
         if reduces && of.iter().any(|&n| values[n].scalar) {
             continue;
         }

@@ -166,6 +166,7 @@ fn declare(name: &str, classes: &[usize]) -> String {
 }
 
 /// A program and values from a tape.
+#[expect(clippy::too_many_lines, reason = "a program from its first line to its last: the tape is read in this order")]
 pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     let mut generator = Generator { tape: Tape::new(tape), extents: Vec::new(), known: Vec::new() };
     for _ in 0..3 {

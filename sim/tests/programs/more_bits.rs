@@ -121,6 +121,7 @@ struct Composition {
     held: bool,
 }
 
+#[expect(clippy::too_many_lines, reason = "one table of programs")]
 fn compositions() -> Vec<Composition> {
     let x: [f64; 8] = [0.5, -1.25, 2.0, 0.125, -0.75, 1.5, -2.0, 0.25];
     let y: [f64; 8] = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0];

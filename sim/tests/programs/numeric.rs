@@ -323,6 +323,7 @@ impl Sequence {
 
 /// A batch changes the weights by the mean (or the sum) of what its samples would change them by.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one batch beside its samples, from the values to the weights")]
 fn a_batch_is_the_mean_of_its_samples() {
     const SIZE: usize = 4;
     for case in cases().iter().filter(|case| !case.program.descents.is_empty()) {

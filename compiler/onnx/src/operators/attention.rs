@@ -85,24 +85,7 @@ fn attention(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>
         Some(allowed) => masked_softmax(l, biased, allowed)?,
         None => l.softmax(biased, 3, false)?,
     };
-    let out =
-        l.builder.reduce(&[batch, count, length, of_value[3]], &[total], query.kind, Aggregate::Add, |_, at, k| {
-            let _ = &at;
-            let group = Ex::At(at[1].clone());
-            let weight = Ex::Read(weights.id, vec![at[0].clone(), at[1].clone(), at[2].clone(), k[0].clone()]);
-            let own = if share == 1 {
-                Ex::Read(value.id, vec![at[0].clone(), at[1].clone(), k[0].clone(), at[3].clone()])
-            } else {
-                let index = vec![
-                    Ex::At(at[0].clone()),
-                    (group / share as f64).floor(),
-                    Ex::At(k[0].clone()),
-                    Ex::At(at[3].clone()),
-                ];
-                Ex::Gather(value.id, index)
-            };
-            weight * own
-        })?;
+    let out = averaged(l, weights, Val { kind: query.kind, ..value }, share)?;
     let out = if is_flat { flat(l, out)? } else { out };
     let shown = match mode {
         0 => scores,
@@ -116,6 +99,23 @@ fn attention(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>
         _ => weights,
     };
     Ok([out, key, value, shown].into_iter().map(Slot::Tensor).collect())
+}
+
+/// Values times their weights; `share` heads have the same values.
+fn averaged(l: &mut Lowering<'_, '_>, weights: Val, value: Val, share: i64) -> Translated<Val> {
+    let (of_weights, of_value) = (l.builder.shape(weights), l.builder.shape(value));
+    let shape = [of_weights[0], of_weights[1], of_weights[2], of_value[3]];
+    l.builder.reduce(&shape, &[of_value[2]], value.kind, Aggregate::Add, |_, at, k| {
+        let weight = Ex::Read(weights.id, vec![at[0].clone(), at[1].clone(), at[2].clone(), k[0].clone()]);
+        let own = if share == 1 {
+            Ex::Read(value.id, vec![at[0].clone(), at[1].clone(), k[0].clone(), at[3].clone()])
+        } else {
+            let group = (Ex::At(at[1].clone()) / share as f64).floor();
+            let index = vec![Ex::At(at[0].clone()), group, Ex::At(k[0].clone()), Ex::At(at[3].clone())];
+            Ex::Gather(value.id, index)
+        };
+        weight * own
+    })
 }
 
 /// Scores with what is added to them, and which of them count; nothing if all do.

@@ -146,6 +146,32 @@ impl Lowering<'_, '_> {
     }
 }
 
+/// A list of steps, backwards or not, that run along another axis than the first.
+fn turned(l: &mut Lowering<'_, '_>, list: Val, backwards: bool, axis: i64) -> Translated<Val> {
+    let steps = l.builder.shape(list)[0];
+    let list = if backwards { l.builder.part(list, 0, steps - 1, steps, -1)? } else { list };
+    let rank = l.builder.rank(list);
+    let axis = crate::call::axis(axis, rank)?;
+    let order: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..rank).collect();
+    if axis == 0 { Ok(list) } else { l.builder.transpose(list, &order) }
+}
+
+/// The axis of each input that is scanned, and the elements that all have along it.
+fn scanned_axes(l: &Lowering<'_, '_>, inputs: &[Val], axes: &[i64]) -> Translated<(Vec<usize>, i64)> {
+    let (mut places, mut lengths) = (Vec::new(), Vec::new());
+    for (&input, &axis) in inputs.iter().zip(axes) {
+        let shape = l.builder.shape(input);
+        let axis = crate::call::axis(axis, shape.len())?;
+        lengths.push(shape[axis]);
+        places.push(axis);
+    }
+    let steps = lengths.first().copied().unwrap_or(0);
+    match lengths.iter().find(|&&length| length != steps) {
+        Some(other) => misfit(format!("it scans inputs of {steps} and of {other} elements at the same time")),
+        None => Ok((places, steps)),
+    }
+}
+
 fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Translated<Vec<Slot>> {
     if c.version < 9 {
         return unsupported("this form of Scan is of version 8", "export with opset 9 or later");
@@ -164,18 +190,7 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
     let mut carried: Vec<Slot> =
         c.operands[..states].iter().map(|slot| slot.clone().unwrap_or(Slot::Nothing)).collect();
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); outputs];
-    let mut places = Vec::new();
-    let mut lengths = Vec::new();
-    for (&input, &axis) in inputs.iter().zip(&axes) {
-        let shape = l.builder.shape(input);
-        let axis = crate::call::axis(axis, shape.len())?;
-        lengths.push(shape[axis]);
-        places.push(axis);
-    }
-    let steps = lengths.first().copied().unwrap_or(0);
-    if let Some(other) = lengths.iter().find(|&&length| length != steps) {
-        return misfit(format!("it scans inputs of {steps} and of {other} elements at the same time"));
-    }
+    let (places, steps) = scanned_axes(l, &inputs, &axes)?;
     let mut in_order = Vec::new();
     for (n, &input) in inputs.iter().enumerate().filter(|_| steps > 0) {
         let rest = (0..l.builder.rank(input)).filter(|&axis| axis != places[n]);
@@ -187,11 +202,7 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
         && let Some(all) = independent::all_steps(l, inner, &carried, &in_order)?
     {
         for (n, list) in all.into_iter().enumerate() {
-            let list = if out_backwards[n] == 0 { list } else { l.builder.part(list, 0, steps - 1, steps, -1)? };
-            let rank = l.builder.rank(list);
-            let axis = crate::call::axis(out_axes[n], rank)?;
-            let order: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..rank).collect();
-            carried.push(Slot::Tensor(if axis == 0 { list } else { l.builder.transpose(list, &order)? }));
+            carried.push(Slot::Tensor(turned(l, list, out_backwards[n] != 0, out_axes[n])?));
         }
         return Ok(carried);
     }

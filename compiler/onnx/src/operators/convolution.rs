@@ -196,11 +196,9 @@ fn transposed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let (mut before, mut out) = (pads[..rank].to_vec(), Vec::new());
     for n in 0..rank {
         let whole = strides[n] * (own[2 + n] - 1) + extra[n] + dilations[n] * (kernel[n] - 1) + 1;
-        let same = auto.starts_with("SAME");
         let wanted = match &asked {
             Some(shape) => shape.get(shape.len() - rank + n).copied(),
-            None if same => Some(own[2 + n] * strides[n]),
-            None => None,
+            None => auto.starts_with("SAME").then(|| own[2 + n] * strides[n]),
         };
         match wanted {
             Some(wanted) => {
@@ -218,7 +216,6 @@ fn transposed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let over: Vec<i64> = [depth].into_iter().chain(kernel.iter().copied()).chain(own[2..].iter().copied()).collect();
     let first = free.len();
     let group = |count: i64, inner: usize| scaled(&it(1), count, 0).plus(1, &it(inner));
-    let places: Vec<Affine> = (0..rank).map(|n| it(first + 1 + rank + n)).collect();
     let mut loops = Loops::over(&free, &over, Aggregate::Add);
     let phases = strides.iter().all(|&stride| stride == 1);
     if phases {
@@ -227,13 +224,13 @@ fn transposed(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let mut index = vec![it(0), group(depth, first)];
     for n in 0..rank {
         let place = fixed(before[n]).plus(1, &it(3 + n)).plus(-dilations[n], &it(first + 1 + n));
-        if phases {
-            loops.guards.push(Guard::Within { value: place.clone(), bound: own[2 + n] });
-            index.push(place);
+        let meets = it(first + 1 + rank + n);
+        loops.guards.push(if phases {
+            Guard::Within { value: place.clone(), bound: own[2 + n] }
         } else {
-            loops.guards.push(Guard::Zero { value: place.plus(-strides[n], &places[n]) });
-            index.push(places[n].clone());
-        }
+            Guard::Zero { value: place.plus(-strides[n], &meets) }
+        });
+        index.push(if phases { place } else { meets });
     }
     let kernel_index = (0..rank).map(|n| it(first + 1 + n));
     let factor = Ex::Read(w.id, [group(depth, first), it(2)].into_iter().chain(kernel_index).collect());

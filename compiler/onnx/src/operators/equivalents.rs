@@ -1,6 +1,7 @@
 //! Operators that are not supported, and those that do the same.
 
 /// A remedy for an operator that is not supported: operators that are, or that there are none.
+#[expect(clippy::too_many_lines, reason = "one table: operators and what does the same")]
 pub(super) fn of(operator: &str) -> String {
     const HOST: &str = "there is no equivalent here: compute this node on the host; docs/models.md lists the operators";
     let remedy = match operator {

@@ -15,15 +15,7 @@ const RUNS: usize = 64;
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
     let one = |value: Val| Ok(Some(vec![Slot::Tensor(value)]));
     match c.node.operator {
-        "Reshape" => {
-            let x = c.input(0)?;
-            let target = match c.ints("shape") {
-                Some(shape) => shape,
-                None => l.static_ints(c.input(1)?, "shape")?,
-            };
-            let shape = resolve(&l.builder.shape(x), &target, c.int("allowzero", 0) != 0)?;
-            one(l.builder.reshape(x, &shape)?)
-        }
+        "Reshape" => one(reshape(l, c)?),
         "Flatten" => {
             let x = c.input(0)?;
             let shape = l.builder.shape(x);
@@ -31,52 +23,10 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let at = if at == shape.len() as i64 { shape.len() } else { axis(at, shape.len().max(1))? };
             one(l.builder.reshape(x, &[shape[..at].iter().product(), shape[at..].iter().product()])?)
         }
-        "Squeeze" => {
-            let x = c.input(0)?;
-            let shape = l.builder.shape(x);
-            let axes = axes(l, c, 1, shape.len())?;
-            let all = axes.is_none();
-            let axes = axes.unwrap_or_default();
-            let kept = |n: usize, extent: i64| if all { extent != 1 } else { !axes.contains(&n) };
-            let shape: Vec<i64> = shape.iter().enumerate().filter(|&(n, &e)| kept(n, e)).map(|(_, &e)| e).collect();
-            one(l.builder.reshape(x, &shape)?)
-        }
-        "Unsqueeze" => {
-            let x = c.input(0)?;
-            let own = l.builder.shape(x);
-            let given = match c.ints("axes") {
-                Some(axes) => axes,
-                None => l.static_ints(c.input(1)?, "axes")?,
-            };
-            let rank = own.len() + given.len();
-            let axes: Vec<usize> = given.iter().map(|&a| axis(a, rank)).collect::<Translated<_>>()?;
-            let mut rest = own.into_iter();
-            let shape: Vec<i64> =
-                (0..rank).map(|n| if axes.contains(&n) { 1 } else { rest.next().unwrap_or(1) }).collect();
-            one(l.builder.reshape(x, &shape)?)
-        }
-        "Transpose" => {
-            let x = c.input(0)?;
-            let rank = l.builder.rank(x);
-            let order = match c.ints("perm") {
-                Some(order) => order.iter().map(|&n| axis(n, rank)).collect::<Translated<_>>()?,
-                None => (0..rank).rev().collect::<Vec<usize>>(),
-            };
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            if sorted != (0..rank).collect::<Vec<_>>() {
-                return misfit(format!("perm is {order:?}, which does not name each of {rank} dimensions once"));
-            }
-            one(l.builder.transpose(x, &order)?)
-        }
-        "Concat" => {
-            let values = c.inputs()?;
-            if values.is_empty() {
-                return misfit("it has no operands");
-            }
-            let at = c.axis("axis", 1, l.builder.rank(values[0]))?;
-            one(l.builder.concat(&values, at)?)
-        }
+        "Squeeze" => one(squeeze(l, c)?),
+        "Unsqueeze" => one(unsqueeze(l, c)?),
+        "Transpose" => one(transpose(l, c)?),
+        "Concat" => one(concat(l, c)?),
         "Split" => split(l, c).map(Some),
         "Slice" => one(slice(l, c)?),
         "Pad" => one(pad(l, c)?),
@@ -87,89 +37,161 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let shape = crate::build::broadcast_shapes(&[l.builder.shape(x), wanted.clone()])?;
             one(l.builder.expand(x, &shape)?)
         }
-        "Tile" => {
-            let x = c.input(0)?;
-            let repeats = l.static_ints(c.input(1)?, "repeats")?;
-            let own = l.builder.shape(x);
-            if repeats.len() != own.len() || repeats.iter().any(|&n| n < 0) {
-                return misfit(format!("{} repeats for {} dimensions", repeats.len(), own.len()));
-            }
-            let shape: Vec<i64> = own.iter().zip(&repeats).map(|(extent, n)| extent * n).collect();
-            let loops: Vec<i64> = repeats.iter().chain(&own).copied().collect();
-            let rank = own.len();
-            let begun = l.builder.begin(&shape, x.kind)?;
-            let out = (0..rank).map(|n| Affine::default().plus(own[n], &it(n)).plus(1, &it(rank + n))).collect();
-            l.builder.nest(begun.0, out, &Loops::each(&loops), &Ex::Read(x.id, (rank..2 * rank).map(it).collect()))?;
-            one(l.builder.finish(begun))
-        }
-        "Shape" => {
-            let x = c.input(0)?;
-            let shape = l.builder.shape(x);
-            let rank = shape.len() as i64;
-            let clamp = |n: i64| (if n < 0 { n + rank } else { n }).clamp(0, rank) as usize;
-            let (start, end) = (clamp(c.int("start", 0)), clamp(c.int("end", rank)));
-            let part: Vec<f64> = shape[start.min(end)..end].iter().map(|&extent| extent as f64).collect();
-            one(l.builder.constants(&[part.len() as i64], Kind::INT64, part)?)
-        }
+        "Tile" => one(tile(l, c)?),
+        "Shape" => one(shape(l, c)?),
         "Size" => {
             let count: i64 = l.builder.shape(c.input(0)?).iter().product();
             one(l.builder.scalar(Kind::INT64, count as f64)?)
         }
         "Constant" => one(constant(l, c)?),
-        "ConstantOfShape" => {
-            let shape = l.static_ints(c.input(0)?, "shape")?;
-            let value = match c.attribute("value") {
-                Some(attribute) => Some(l.attribute_constants(attribute)?),
-                None => None,
-            };
-            let kind = value.map_or(Kind::FLOAT, |value| value.kind);
-            let number = value.and_then(|value| l.builder.known(value)?.first().copied()).unwrap_or(0.0);
-            one(l.builder.map(&shape, kind, |_, _| num(number))?)
-        }
-        "Range" => {
-            let first = c.input(0)?;
-            let number = |n: usize, what: &str| l.static_number(c.input(n)?, what);
-            let (start, limit, step) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
-            let count = ((limit - start) / step).ceil().max(0.0);
-            if !count.is_finite() {
-                return misfit(format!("a range from {start} to {limit} by {step} has no end"));
-            }
-            one(l.builder.map(&[count as i64], first.kind, |_, at| Ex::At(at[0].clone()) * step + start)?)
-        }
+        "ConstantOfShape" => one(filled(l, c)?),
+        "Range" => one(range(l, c)?),
         "HannWindow" => one(window(l, c, [0.5, 0.5, 0.0])?),
         "HammingWindow" => one(window(l, c, [25.0 / 46.0, 21.0 / 46.0, 0.0])?),
         "BlackmanWindow" => one(window(l, c, [0.42, 0.5, 0.08])?),
-        "EyeLike" => {
-            let x = c.input(0)?;
-            let shape = l.builder.shape(x);
-            let kind = c.attribute("dtype").and_then(|a| a.integer).map_or(Some(x.kind), Kind::of_number);
-            let Some(kind) = kind else { return c.refuse("dtype") };
-            let k = c.int("k", 0);
-            if shape.len() != 2 {
-                return misfit(format!("{shape:?} is not a matrix"));
-            }
-            one(l.builder.map(&shape, kind, |_, at| Ex::At(at[1].plus(-1, &at[0]).plus(1, &fixed(-k))).equals(0.0))?)
-        }
-        "Trilu" => {
-            let x = c.input(0)?;
-            let k = match c.optional(1)? {
-                Some(k) => l.static_number(k, "k")? as i64,
-                None => 0,
-            };
-            let upper = c.int("upper", 1) != 0;
-            let (shape, rank) = (l.builder.shape(x), l.builder.rank(x));
-            if rank < 2 {
-                return misfit("it works on matrices");
-            }
-            one(l.builder.map(&shape, x.kind, |b, at| {
-                let beyond = Ex::At(at[rank - 1].plus(-1, &at[rank - 2]).plus(1, &fixed(-k)));
-                let kept = if upper { beyond.ge(0.0) } else { beyond.le(0.0) };
-                crate::expression::select(kept, b.read(x, at), num(0.0))
-            })?)
-        }
+        "EyeLike" => one(eye(l, c)?),
+        "Trilu" => one(triangle(l, c)?),
         "DepthToSpace" | "SpaceToDepth" => one(blocks(l, c)?),
         _ => Ok(None),
     }
+}
+
+fn unsqueeze(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let own = l.builder.shape(x);
+    let given = match c.ints("axes") {
+        Some(axes) => axes,
+        None => l.static_ints(c.input(1)?, "axes")?,
+    };
+    let rank = own.len() + given.len();
+    let axes: Vec<usize> = given.iter().map(|&a| axis(a, rank)).collect::<Translated<_>>()?;
+    let mut rest = own.into_iter();
+    let shape: Vec<i64> = (0..rank).map(|n| if axes.contains(&n) { 1 } else { rest.next().unwrap_or(1) }).collect();
+    l.builder.reshape(x, &shape)
+}
+
+fn transpose(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let rank = l.builder.rank(x);
+    let order = match c.ints("perm") {
+        Some(order) => order.iter().map(|&n| axis(n, rank)).collect::<Translated<_>>()?,
+        None => (0..rank).rev().collect::<Vec<usize>>(),
+    };
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if sorted != (0..rank).collect::<Vec<_>>() {
+        return misfit(format!("perm is {order:?}, which does not name each of {rank} dimensions once"));
+    }
+    l.builder.transpose(x, &order)
+}
+
+/// Every repetition has loops of its own.
+fn tile(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let repeats = l.static_ints(c.input(1)?, "repeats")?;
+    let own = l.builder.shape(x);
+    if repeats.len() != own.len() || repeats.iter().any(|&n| n < 0) {
+        return misfit(format!("{} repeats for {} dimensions", repeats.len(), own.len()));
+    }
+    let shape: Vec<i64> = own.iter().zip(&repeats).map(|(extent, n)| extent * n).collect();
+    let loops: Vec<i64> = repeats.iter().chain(&own).copied().collect();
+    let rank = own.len();
+    let begun = l.builder.begin(&shape, x.kind)?;
+    let out = (0..rank).map(|n| Affine::default().plus(own[n], &it(n)).plus(1, &it(rank + n))).collect();
+    l.builder.nest(begun.0, out, &Loops::each(&loops), &Ex::Read(x.id, (rank..2 * rank).map(it).collect()))?;
+    Ok(l.builder.finish(begun))
+}
+
+fn shape(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let shape = l.builder.shape(x);
+    let rank = shape.len() as i64;
+    let clamp = |n: i64| (if n < 0 { n + rank } else { n }).clamp(0, rank) as usize;
+    let (start, end) = (clamp(c.int("start", 0)), clamp(c.int("end", rank)));
+    let part: Vec<f64> = shape[start.min(end)..end].iter().map(|&extent| extent as f64).collect();
+    l.builder.constants(&[part.len() as i64], Kind::INT64, part)
+}
+
+fn filled(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let shape = l.static_ints(c.input(0)?, "shape")?;
+    let value = match c.attribute("value") {
+        Some(attribute) => Some(l.attribute_constants(attribute)?),
+        None => None,
+    };
+    let kind = value.map_or(Kind::FLOAT, |value| value.kind);
+    let number = value.and_then(|value| l.builder.known(value)?.first().copied()).unwrap_or(0.0);
+    l.builder.map(&shape, kind, |_, _| num(number))
+}
+
+fn range(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let first = c.input(0)?;
+    let number = |n: usize, what: &str| l.static_number(c.input(n)?, what);
+    let (start, limit, step) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
+    let count = ((limit - start) / step).ceil().max(0.0);
+    if !count.is_finite() {
+        return misfit(format!("a range from {start} to {limit} by {step} has no end"));
+    }
+    l.builder.map(&[count as i64], first.kind, |_, at| Ex::At(at[0].clone()) * step + start)
+}
+
+fn eye(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let shape = l.builder.shape(x);
+    let kind = c.attribute("dtype").and_then(|a| a.integer).map_or(Some(x.kind), Kind::of_number);
+    let Some(kind) = kind else { return c.refuse("dtype") };
+    let k = c.int("k", 0);
+    if shape.len() != 2 {
+        return misfit(format!("{shape:?} is not a matrix"));
+    }
+    l.builder.map(&shape, kind, |_, at| Ex::At(at[1].plus(-1, &at[0]).plus(1, &fixed(-k))).equals(0.0))
+}
+
+fn triangle(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let k = match c.optional(1)? {
+        Some(k) => l.static_number(k, "k")? as i64,
+        None => 0,
+    };
+    let upper = c.int("upper", 1) != 0;
+    let (shape, rank) = (l.builder.shape(x), l.builder.rank(x));
+    if rank < 2 {
+        return misfit("it works on matrices");
+    }
+    l.builder.map(&shape, x.kind, |b, at| {
+        let beyond = Ex::At(at[rank - 1].plus(-1, &at[rank - 2]).plus(1, &fixed(-k)));
+        let kept = if upper { beyond.ge(0.0) } else { beyond.le(0.0) };
+        crate::expression::select(kept, b.read(x, at), num(0.0))
+    })
+}
+
+fn squeeze(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let shape = l.builder.shape(x);
+    let axes = axes(l, c, 1, shape.len())?;
+    let all = axes.is_none();
+    let axes = axes.unwrap_or_default();
+    let kept = |n: usize, extent: i64| if all { extent != 1 } else { !axes.contains(&n) };
+    let shape: Vec<i64> = shape.iter().enumerate().filter(|&(n, &e)| kept(n, e)).map(|(_, &e)| e).collect();
+    l.builder.reshape(x, &shape)
+}
+
+fn concat(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let values = c.inputs()?;
+    if values.is_empty() {
+        return misfit("it has no operands");
+    }
+    let at = c.axis("axis", 1, l.builder.rank(values[0]))?;
+    l.builder.concat(&values, at)
+}
+
+fn reshape(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let target = match c.ints("shape") {
+        Some(shape) => shape,
+        None => l.static_ints(c.input(1)?, "shape")?,
+    };
+    let shape = resolve(&l.builder.shape(x), &target, c.int("allowzero", 0) != 0)?;
+    l.builder.reshape(x, &shape)
 }
 
 /// `a - b * cos(t) + c * cos(2 * t)`, where `t` goes around once: up to the last element, or to the one behind it if the window is periodic.

@@ -102,6 +102,17 @@ fn gemm(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     }
 }
 
+/// The dimensions of a term, one letter each; those of `...` have digits for names, the last one is 9.
+fn spell(term: &str, rank: usize) -> Option<Vec<char>> {
+    let letters = term.replace("...", "");
+    let hidden = rank.checked_sub(letters.chars().count())?;
+    if hidden > 9 || (hidden > 0) != term.contains("...") && hidden > 0 {
+        return None;
+    }
+    let digits: String = (0..hidden).map(|n| char::from(b'9' - (hidden - 1 - n) as u8)).collect();
+    Some(term.replace("...", &digits).chars().collect())
+}
+
 fn einsum(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let values = c.inputs()?;
     let text: String = c.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
@@ -114,16 +125,6 @@ fn einsum(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     if terms.len() != values.len() {
         return Err(wrong());
     }
-    // Dimensions of `...` have digits for names, the last one is 9.
-    let spell = |term: &str, rank: usize| -> Option<Vec<char>> {
-        let letters = term.replace("...", "");
-        let hidden = rank.checked_sub(letters.chars().count())?;
-        if hidden > 9 || (hidden > 0) != term.contains("...") && hidden > 0 {
-            return None;
-        }
-        let digits: String = (0..hidden).map(|n| char::from(b'9' - (hidden - 1 - n) as u8)).collect();
-        Some(term.replace("...", &digits).chars().collect())
-    };
     let spelt: Vec<Vec<char>> = terms
         .iter()
         .zip(&values)

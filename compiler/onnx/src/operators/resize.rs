@@ -46,19 +46,8 @@ fn resize(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     if given != axes.len() {
         return misfit(format!("{given} sizes for {} dimensions", axes.len()));
     }
-    let policy = c.text("keep_aspect_ratio_policy", "stretch");
     if let Some(sizes) = &sizes {
-        let ratios: Vec<f64> = axes.iter().zip(sizes).map(|(&n, &size)| size / own[n] as f64).collect();
-        let common = match policy.as_str() {
-            "not_larger" => Some(ratios.iter().copied().fold(f64::INFINITY, f64::min)),
-            "not_smaller" => Some(ratios.iter().copied().fold(0.0, f64::max)),
-            _ => None,
-        };
-        for (k, &n) in axes.iter().enumerate() {
-            let scale = common.unwrap_or(ratios[k]);
-            let to = if common.is_some() { (scale * own[n] as f64 + 0.5).floor() as i64 } else { sizes[k] as i64 };
-            (dims[n].scale, dims[n].to) = (scale, to);
-        }
+        set_sizes(&mut dims, &axes, sizes, &c.text("keep_aspect_ratio_policy", "stretch"));
     } else if let Some(scales) = &scales {
         for (k, &n) in axes.iter().enumerate() {
             dims[n].scale = scales[k];
@@ -92,15 +81,34 @@ fn resize(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
         value = product(l, value, n, dim, &matrix)?;
     }
     for (n, beyond) in outside {
-        let mut shape = vec![1; own.len()];
-        shape[n] = beyond.len() as i64;
-        let flags = beyond.iter().map(|&beyond| f64::from(u8::from(beyond))).collect();
-        let flags = l.builder.constants(&shape, Kind::Bool, flags)?;
-        value = l.builder.zip(&[flags, value], value.kind, |x| {
-            crate::expression::select(x[0].clone(), Ex::Number(extrapolation), x[1].clone())
-        })?;
+        value = extrapolated(l, value, n, &beyond, extrapolation)?;
     }
     Ok(value)
+}
+
+/// Sizes that are asked for; as near to them as one scale for all comes, if the policy is to keep proportions.
+fn set_sizes(dims: &mut [Along], axes: &[usize], sizes: &[f64], policy: &str) {
+    let ratios: Vec<f64> = axes.iter().zip(sizes).map(|(&n, &size)| size / dims[n].from as f64).collect();
+    let common = match policy {
+        "not_larger" => Some(ratios.iter().copied().fold(f64::INFINITY, f64::min)),
+        "not_smaller" => Some(ratios.iter().copied().fold(0.0, f64::max)),
+        _ => None,
+    };
+    for (k, &n) in axes.iter().enumerate() {
+        let scale = common.unwrap_or(ratios[k]);
+        let to = if common.is_some() { (scale * dims[n].from as f64 + 0.5).floor() as i64 } else { sizes[k] as i64 };
+        (dims[n].scale, dims[n].to) = (scale, to);
+    }
+}
+
+/// A number where the element of a dimension lies outside.
+fn extrapolated(l: &mut Lowering<'_, '_>, value: Val, n: usize, beyond: &[bool], number: f64) -> Translated<Val> {
+    let mut shape = vec![1; l.builder.rank(value)];
+    shape[n] = beyond.len() as i64;
+    let flags = beyond.iter().map(|&beyond| f64::from(u8::from(beyond))).collect();
+    let flags = l.builder.constants(&shape, Kind::Bool, flags)?;
+    l.builder
+        .zip(&[flags, value], value.kind, |x| crate::expression::select(x[0].clone(), Ex::Number(number), x[1].clone()))
 }
 
 /// A dimension times a matrix; one of a single 1 in each row is a choice.
@@ -144,9 +152,44 @@ fn repeat(l: &mut Lowering<'_, '_>, x: Val, n: usize, times: i64) -> Translated<
     l.builder.reshape(value, &shape)
 }
 
+/// The place in the operand of an element of the result; `None` for a mode that is not known.
+fn coordinate(mode: &str, dim: &Along, at: f64) -> Option<f64> {
+    let (from, to) = (dim.from as f64, dim.to as f64);
+    Some(match mode {
+        "half_pixel" => (at + 0.5) / dim.scale - 0.5,
+        "half_pixel_symmetric" => {
+            let adjustment = to / (dim.scale * from);
+            let centre = from / 2.0;
+            centre * (1.0 - adjustment) + (at + 0.5) / dim.scale - 0.5
+        }
+        "pytorch_half_pixel" => {
+            if to > 1.0 {
+                (at + 0.5) / dim.scale - 0.5
+            } else {
+                -0.5
+            }
+        }
+        "align_corners" => {
+            let wide = dim.scale * from;
+            if wide > 1.0 { at * (from - 1.0) / (wide - 1.0) } else { 0.0 }
+        }
+        "asymmetric" => at / dim.scale,
+        "tf_half_pixel_for_nn" => (at + 0.5) / dim.scale,
+        "tf_crop_and_resize" => {
+            let (start, end) = dim.part;
+            if to > 1.0 {
+                start * (from - 1.0) + at * (end - start) * (from - 1.0) / (to - 1.0)
+            } else {
+                0.5 * (start + end) * (from - 1.0)
+            }
+        }
+        _ => return None,
+    })
+}
+
 /// For each element of the result, how much of each element of the operand is in it; and whether it lies outside.
 fn matrix(c: &Call<'_, '_>, dim: &Along, mode: &str, old: bool) -> Translated<(Vec<Vec<f64>>, Vec<bool>)> {
-    let (from, to) = (dim.from as f64, dim.to as f64);
+    let from = dim.from as f64;
     let kind = c.text("mode", "nearest");
     let nearest = c.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" });
     let a = c.float("cubic_coeff_a", -0.75);
@@ -154,37 +197,7 @@ fn matrix(c: &Call<'_, '_>, dim: &Along, mode: &str, old: bool) -> Translated<(V
     let stretch = if c.int("antialias", 0) != 0 { (1.0 / dim.scale).max(1.0) } else { 1.0 };
     let (mut rows, mut beyond) = (Vec::new(), Vec::new());
     for place in 0..dim.to {
-        let at = place as f64;
-        let x = match mode {
-            "half_pixel" => (at + 0.5) / dim.scale - 0.5,
-            "half_pixel_symmetric" => {
-                let adjustment = to / (dim.scale * from);
-                let centre = from / 2.0;
-                centre * (1.0 - adjustment) + (at + 0.5) / dim.scale - 0.5
-            }
-            "pytorch_half_pixel" => {
-                if to > 1.0 {
-                    (at + 0.5) / dim.scale - 0.5
-                } else {
-                    -0.5
-                }
-            }
-            "align_corners" => {
-                let wide = dim.scale * from;
-                if wide > 1.0 { at * (from - 1.0) / (wide - 1.0) } else { 0.0 }
-            }
-            "asymmetric" => at / dim.scale,
-            "tf_half_pixel_for_nn" => (at + 0.5) / dim.scale,
-            "tf_crop_and_resize" => {
-                let (start, end) = dim.part;
-                if to > 1.0 {
-                    start * (from - 1.0) + at * (end - start) * (from - 1.0) / (to - 1.0)
-                } else {
-                    0.5 * (start + end) * (from - 1.0)
-                }
-            }
-            _ => return c.refuse("coordinate_transformation_mode"),
-        };
+        let Some(x) = coordinate(mode, dim, place as f64) else { return c.refuse("coordinate_transformation_mode") };
         beyond.push(x < 0.0 || x > from - 1.0);
         let mut row = vec![0.0; dim.from as usize];
         let mut add = |k: f64, weight: f64| {

@@ -7,6 +7,7 @@ use crate::graph::Lowering;
 use arch::Code;
 
 /// Translate an operator of this kind.
+#[expect(clippy::too_many_lines, reason = "one arm per operator")]
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
     let place = |l: &Lowering<'_, '_>, operand: usize, count: usize, default: i64| -> Translated<usize> {
         let given = match c.optional(operand)? {

@@ -56,11 +56,57 @@ fn private(program: &Program, flow: &Flow, tensor: TensorId) -> Option<usize> {
     (single && scalar).then(|| flow.writers[tensor.0][0])
 }
 
+fn simple(nest: &Nest) -> bool {
+    nest.guards.is_empty() && nest.aggregate == Aggregate::Assign
+}
+
+/// `start ± rate * other`
+struct Difference {
+    start: Atom,
+    other: (TensorId, Vec<Affine>),
+    rate: f64,
+    minus: bool,
+}
+
+impl Difference {
+    fn of(nest: &Nest) -> Option<Difference> {
+        let Some(Primitive::MultiplyAdd {
+            start: Some(start),
+            product: Some((Atom::Read(other, at), Atom::Constant(rate))),
+            square: false,
+            scale: 0,
+            combine,
+            negative: false,
+            whole: false,
+        }) = Primitive::of(nest)
+        else {
+            return None;
+        };
+        Some(Difference { start, other: (other, at), rate, minus: combine == Combine::Subtract })
+    }
+}
+
+/// `±(rate * y)`: `y`, the rate, and whether it is negative.
+fn scaled_read(nest: &Nest) -> Option<(Atom, f64, bool)> {
+    let Some(Primitive::MultiplyAdd {
+        start: None,
+        product: Some((read @ Atom::Read(..), Atom::Constant(rate))),
+        square: false,
+        scale: 0,
+        combine,
+        negative: false,
+        whole: false,
+    }) = Primitive::of(nest)
+    else {
+        return None;
+    };
+    Some((read, rate, combine == Combine::Subtract))
+}
+
 impl Chain {
     fn find(program: &Program, update: usize) -> Option<Chain> {
         let nest = &program.nests[update];
         let points: u64 = nest.iterators.iter().map(Iterator::extent).product();
-        let simple = |nest: &Nest| nest.guards.is_empty() && nest.aggregate == Aggregate::Assign;
         if !simple(nest) || !(2..=SMALL).contains(&points) || nest.free != nest.iterators.len() {
             return None;
         }
@@ -93,19 +139,7 @@ impl Chain {
         if program.nests[difference].out == before {
             return None;
         }
-        let Some(Primitive::MultiplyAdd {
-            start: Some(start),
-            product: Some((Atom::Read(other, other_at), Atom::Constant(rate))),
-            square: false,
-            scale: 0,
-            combine: difference_combine,
-            negative: false,
-            whole: false,
-        }) = Primitive::of(&program.nests[difference])
-        else {
-            return None;
-        };
-        let minus = difference_combine == Combine::Subtract;
+        let Difference { start, other: (other, other_at), rate, minus } = Difference::of(&program.nests[difference])?;
         let shared = Chain {
             update,
             difference,
@@ -131,19 +165,7 @@ impl Chain {
         }
         // t = ±(rate * y) ± rate * h
         let scaled = private(program, &flow, *start_of)?;
-        let Some(Primitive::MultiplyAdd {
-            start: None,
-            product: Some((early @ Atom::Read(..), Atom::Constant(same))),
-            square: false,
-            scale: 0,
-            combine: early_combine,
-            negative: false,
-            whole: false,
-        }) = Primitive::of(&program.nests[scaled])
-        else {
-            return None;
-        };
-        let early_negative = early_combine == Combine::Subtract;
+        let (early, same, early_negative) = scaled_read(&program.nests[scaled])?;
         let late = private(program, &flow, other)?;
         let chain = Chain { scaled: Some(scaled), late, early, early_negative, ..shared };
         (same == rate && !minus && simple(&program.nests[scaled])).then_some(chain).filter(|c| c.in_time(&flow))
@@ -216,16 +238,21 @@ impl Chain {
         let late = &mut program.nests[self.late];
         (late.out, late.out_index) = (parts, vec![Affine::constant(1)]);
         program.nests[self.update] = sum;
-        let at = *gone.iter().min().expect("the difference goes");
-        let mut nests: Vec<Nest> = Vec::new();
-        for (number, nest) in program.nests.drain(..).enumerate() {
-            if number == at {
-                nests.append(&mut made);
-            }
-            if !gone.contains(&number) {
-                nests.push(nest);
-            }
-        }
-        program.nests = nests;
+        replace(program, &gone, made);
     }
+}
+
+/// Put nests where the first of those that go stood.
+fn replace(program: &mut Program, gone: &[usize], mut made: Vec<Nest>) {
+    let at = *gone.iter().min().expect("the difference goes");
+    let mut nests: Vec<Nest> = Vec::new();
+    for (number, nest) in program.nests.drain(..).enumerate() {
+        if number == at {
+            nests.append(&mut made);
+        }
+        if !gone.contains(&number) {
+            nests.push(nest);
+        }
+    }
+    program.nests = nests;
 }

@@ -1,7 +1,7 @@
 //! Text to fixed-point IR.
 
 use super::{COMBINES, FINISHES, ROLES, function, reserved};
-use crate::fixed::{Columns, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
+use crate::fixed::{Columns, Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::tensor::Iterator;
 use crate::text::Cursor;
 use crate::text::known::{self, Known, Loops};
@@ -229,6 +229,11 @@ impl Reader {
             self.cursor.expect("from")?;
             return Ok(Kind::Product { factor, shift, one: self.cursor.integer()? });
         };
+        self.sum(finish, iterators)
+    }
+
+    /// A sum behind its bracket: a start, one product.
+    fn sum(&mut self, finish: Finish, iterators: &[Iterator]) -> Result<Kind, Diagnostic> {
         let begins = |cursor: &Cursor| cursor.sees_real() || cursor.sees_name() || cursor.sees_id();
         let start = if begins(&self.cursor) { Some(self.operand(iterators)?) } else { None };
         let align = self.shift("<<")?;

@@ -108,6 +108,7 @@ fn span(place: SimpleSpan) -> Span {
 
 type Fault<'t, 's> = extra::Err<Rich<'t, Token<'s>>>;
 
+#[expect(clippy::too_many_lines, reason = "a grammar: one production below the other, each made of those above")]
 fn program<'t, 's: 't, I>() -> impl Parser<'t, I, Program<'s>, Fault<'t, 's>>
 where
     I: ValueInput<'t, Token = Token<'s>, Span = SimpleSpan>,

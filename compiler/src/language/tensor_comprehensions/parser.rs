@@ -186,6 +186,7 @@ where
     choice((call, assign)).labelled("a statement").repeated().collect().then_ignore(symbol("}"))
 }
 
+#[expect(clippy::too_many_lines, reason = "a grammar: one production below the other, each made of those above")]
 fn expression<'t, 's: 't, I>() -> impl Parser<'t, I, Expression<'s>, Fault<'t, 's>>
 where
     I: ValueInput<'t, Token = Token<'s>, Span = SimpleSpan>,

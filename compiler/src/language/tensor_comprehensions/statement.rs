@@ -6,7 +6,7 @@ use super::ranges::{self, Explanation, Failure, Range};
 use super::scope::{Scope, View};
 use super::types::INT;
 use super::value::{Frame, Value, divided};
-use crate::tensor::{self, Affine, Aggregate, IterId, Iterator, Nest, Node, Role, Start, TensorId};
+use crate::tensor::{self, Affine, Aggregate, Body, IterId, Iterator, Nest, Node, Role, Start, TensorId};
 use arch::{Code, Diagnostic};
 
 impl<'s> Lowering<'s, '_> {
@@ -109,15 +109,9 @@ impl<'s> Lowering<'s, '_> {
             kind = annotated;
         }
         let span = assign.span;
-        // A tensor that the host fills is updated where it is, by statements that read no other element of it.
-        let reads_others = |tensor: TensorId| {
-            frame.body.nodes.iter().any(|read| {
-                matches!(read, Node::Read { tensor: read, index } if *read == tensor && *index != out_index)
-                    || matches!(read, Node::Gather { tensor: read, .. } if *read == tensor)
-            })
-        };
         let out = match in_place {
-            Some(tensor) if !reads_others(tensor) => tensor,
+            // A tensor that the host fills is updated where it is, by statements that read no other element of it.
+            Some(tensor) if !reads_others(&frame.body, tensor, &out_index) => tensor,
             _ => {
                 let name = format!("{}{}", scope.prefix, target.text);
                 self.tensor(&name, Self::shape(&domain), kind, Role::Temporary, target.span)
@@ -422,29 +416,7 @@ impl<'s> Lowering<'s, '_> {
                 return None;
             }
             Err(Failure::Unknown(unknown)) => {
-                let lonely = unknown.iter().copied().find(|&variable| {
-                    !frame
-                        .constraints
-                        .iter()
-                        .any(|constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable))
-                });
-                let variable = lonely.unwrap_or(unknown[0]);
-                let span = if lonely.is_some() { frame.variables[variable].span } else { target.span };
-                let message = format!("cannot infer the range of `{}`", name(variable));
-                let mut diagnostic = Diagnostic::new(Code::Range, span, message)
-                    .with_label("no access bounds it alone")
-                    .with_help(match scope.nearest(name(variable)) {
-                        Some(near) if lonely.is_some() => {
-                            format!("did you mean `{near}`? Otherwise add `where {} in 0:...`", name(variable))
-                        }
-                        _ => format!("add `where {} in 0:...`", name(variable)),
-                    });
-                for constraint in
-                    frame.constraints.iter().filter(|c| c.index.terms.iter().any(|term| term.0.0 == variable)).take(4)
-                {
-                    diagnostic = diagnostic.with_note(constraint.span, "it occurs here, together with others");
-                }
-                self.report(diagnostic);
+                self.report(unknown_range(&unknown, target, frame, scope));
                 return None;
             }
         };
@@ -482,6 +454,39 @@ impl<'s> Lowering<'s, '_> {
         }
         Some(ranges)
     }
+}
+
+/// No range follows for these variables: the first that no access bounds, or the first of all.
+fn unknown_range<'s>(unknown: &[usize], target: Name<'s>, frame: &Frame<'s>, scope: &Scope<'s>) -> Diagnostic {
+    let name = |variable: usize| frame.variables[variable].text;
+    let lonely = unknown.iter().copied().find(|&variable| {
+        !frame.constraints.iter().any(|constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable))
+    });
+    let variable = lonely.unwrap_or(unknown[0]);
+    let span = if lonely.is_some() { frame.variables[variable].span } else { target.span };
+    let message = format!("cannot infer the range of `{}`", name(variable));
+    let mut diagnostic = Diagnostic::new(Code::Range, span, message).with_label("no access bounds it alone").with_help(
+        match scope.nearest(name(variable)) {
+            Some(near) if lonely.is_some() => {
+                format!("did you mean `{near}`? Otherwise add `where {} in 0:...`", name(variable))
+            }
+            _ => format!("add `where {} in 0:...`", name(variable)),
+        },
+    );
+    for constraint in frame.constraints.iter().filter(|c| c.index.terms.iter().any(|term| term.0.0 == variable)).take(4)
+    {
+        diagnostic = diagnostic.with_note(constraint.span, "it occurs here, together with others");
+    }
+    diagnostic
+}
+
+/// Whether an element of a tensor is read that does not lie at `index`.
+fn reads_others(body: &Body, tensor: TensorId, index: &[Affine]) -> bool {
+    body.nodes.iter().any(|node| match node {
+        Node::Read { tensor: read, index: at } => *read == tensor && at != index,
+        Node::Gather { tensor: read, .. } => *read == tensor,
+        _ => false,
+    })
 }
 
 fn aggregate_of(reduction: Reduction) -> Aggregate {

@@ -92,76 +92,103 @@ impl<'s> Lowering<'s, '_> {
                 let node = if same { value.node } else { frame.body.push(Node::Cast(kind.element(), value.node)) };
                 Some(Value { node, kind: *kind })
             }
-            Form::Chain { first, rest } => {
-                let mut value = self.value(first, scope, frame);
-                let mut place = first.span;
-                for (operator, operand) in rest {
-                    // The right side of `&&` is evaluated where the left side holds, that of `||` where it does not.
-                    let outer = frame.path.len();
-                    if let Some(left) = value.filter(|left| operator.is_logical() && left.kind == Type::Bool) {
-                        frame.under(left.node, *operator == ast::Binary::And);
-                    }
-                    let right = self.value(operand, scope, frame);
-                    frame.path.truncate(outer);
-                    value = match (value, right) {
-                        (Some(left), Some(right)) => {
-                            let divides = matches!(operator, ast::Binary::Div | ast::Binary::Rem);
-                            let divisor = if divides { affine(operand, scope, frame) } else { None };
-                            let divisor = divisor.and_then(|divisor| divisor.as_constant());
-                            self.operation(*operator, (left, place), (right, operand.span), divisor, frame)
-                        }
-                        _ => None,
-                    };
-                    place = place.to(operand.span);
-                }
-                value
+            Form::Chain { first, rest } => self.chain(first, rest, scope, frame),
+            Form::Prefix { operators, value } => self.prefixed(operators, value, scope, frame),
+            Form::Choice { cases, otherwise } => self.choice(cases, otherwise, scope, frame),
+        }
+    }
+
+    /// `first operator operand operator operand ...`
+    fn chain(
+        &mut self,
+        first: &Expression<'s>,
+        rest: &[(ast::Binary, Expression<'s>)],
+        scope: &Scope<'s>,
+        frame: &mut Frame<'s>,
+    ) -> Option<Value> {
+        let mut value = self.value(first, scope, frame);
+        let mut place = first.span;
+        for (operator, operand) in rest {
+            // The right side of `&&` is evaluated where the left side holds, that of `||` where it does not.
+            let outer = frame.path.len();
+            if let Some(left) = value.filter(|left| operator.is_logical() && left.kind == Type::Bool) {
+                frame.under(left.node, *operator == ast::Binary::And);
             }
-            Form::Prefix { operators, value } => {
-                let place = value.span;
-                let mut value = self.value(value, scope, frame)?;
-                for operator in operators.iter().rev() {
-                    value = match operator {
-                        Prefix::Neg => frame.push(Node::Unary(Unary::Neg, value.node), value.kind.arithmetic()),
-                        Prefix::Invert => {
-                            self.require_integer(value, place)?;
-                            frame.push(Node::Call(Function::BitNot, vec![value.node]), value.kind.arithmetic())
-                        }
-                        Prefix::Not => {
-                            self.require_bool(value, place)?;
-                            frame.push(Node::Unary(Unary::Not, value.node), Type::Bool)
-                        }
-                    };
+            let right = self.value(operand, scope, frame);
+            frame.path.truncate(outer);
+            value = match (value, right) {
+                (Some(left), Some(right)) => {
+                    let divides = matches!(operator, ast::Binary::Div | ast::Binary::Rem);
+                    let divisor = if divides { affine(operand, scope, frame) } else { None };
+                    let divisor = divisor.and_then(|divisor| divisor.as_constant());
+                    self.operation(*operator, (left, place), (right, operand.span), divisor, frame)
                 }
-                Some(value)
+                _ => None,
+            };
+            place = place.to(operand.span);
+        }
+        value
+    }
+
+    /// `-x`, `~x`, `!x`
+    fn prefixed(
+        &mut self,
+        operators: &[Prefix],
+        operand: &Expression<'s>,
+        scope: &Scope<'s>,
+        frame: &mut Frame<'s>,
+    ) -> Option<Value> {
+        let place = operand.span;
+        let mut value = self.value(operand, scope, frame)?;
+        for operator in operators.iter().rev() {
+            value = match operator {
+                Prefix::Neg => frame.push(Node::Unary(Unary::Neg, value.node), value.kind.arithmetic()),
+                Prefix::Invert => {
+                    self.require_integer(value, place)?;
+                    frame.push(Node::Call(Function::BitNot, vec![value.node]), value.kind.arithmetic())
+                }
+                Prefix::Not => {
+                    self.require_bool(value, place)?;
+                    frame.push(Node::Unary(Unary::Not, value.node), Type::Bool)
+                }
+            };
+        }
+        Some(value)
+    }
+
+    /// `condition ? yes : otherwise`, with as many conditions as there are.
+    fn choice(
+        &mut self,
+        cases: &[(Expression<'s>, Expression<'s>)],
+        otherwise: &Expression<'s>,
+        scope: &Scope<'s>,
+        frame: &mut Frame<'s>,
+    ) -> Option<Value> {
+        let outer = frame.path.len();
+        let mut values = Vec::new();
+        for (condition, yes) in cases {
+            let place = condition.span;
+            let condition = self.value(condition, scope, frame);
+            let condition = condition.and_then(|value| self.require_bool(value, place).map(|()| value));
+            let before = frame.path.len();
+            if let Some(condition) = condition {
+                frame.under(condition.node, true);
             }
-            Form::Choice { cases, otherwise } => {
-                let outer = frame.path.len();
-                let mut values = Vec::new();
-                for (condition, yes) in cases {
-                    let place = condition.span;
-                    let condition = self.value(condition, scope, frame);
-                    let condition = condition.and_then(|value| self.require_bool(value, place).map(|()| value));
-                    let before = frame.path.len();
-                    if let Some(condition) = condition {
-                        frame.under(condition.node, true);
-                    }
-                    values.push((condition, self.value(yes, scope, frame)));
-                    frame.path.truncate(before);
-                    if let Some(condition) = condition {
-                        frame.under(condition.node, false);
-                    }
-                }
-                let result = self.value(otherwise, scope, frame);
-                frame.path.truncate(outer);
-                let mut result = result?;
-                for (condition, yes) in values.into_iter().rev() {
-                    let (condition, yes) = (condition?, yes?);
-                    let select = Node::Select { condition: condition.node, yes: yes.node, no: result.node };
-                    result = frame.push(select, yes.kind.promote(result.kind));
-                }
-                Some(result)
+            values.push((condition, self.value(yes, scope, frame)));
+            frame.path.truncate(before);
+            if let Some(condition) = condition {
+                frame.under(condition.node, false);
             }
         }
+        let result = self.value(otherwise, scope, frame);
+        frame.path.truncate(outer);
+        let mut result = result?;
+        for (condition, yes) in values.into_iter().rev() {
+            let (condition, yes) = (condition?, yes?);
+            let select = Node::Select { condition: condition.node, yes: yes.node, no: result.node };
+            result = frame.push(select, yes.kind.promote(result.kind));
+        }
+        Some(result)
     }
 
     fn require_bool(&mut self, value: Value, place: Span) -> Option<()> {
@@ -332,6 +359,34 @@ impl<'s> Lowering<'s, '_> {
         );
     }
 
+    /// The node of an index and, where it has one, its affine form.
+    fn subscript(
+        &mut self,
+        subscript: &Expression<'s>,
+        scope: &Scope<'s>,
+        frame: &mut Frame<'s>,
+    ) -> Option<(NodeId, Option<Affine>)> {
+        let before = frame.body.nodes.len();
+        let value = self.value(subscript, scope, frame);
+        let affine = affine(subscript, scope, frame);
+        if let Some(value) = value
+            && !(value.kind.is_integer() || value.kind == Type::Bool)
+        {
+            let message = format!("an index is an integer, this is {}", value.kind.name());
+            self.report(
+                Diagnostic::new(Code::Type, subscript.span, message)
+                    .with_label("index")
+                    .with_help("convert it: `int32(...)`"),
+            );
+            return None;
+        }
+        if affine.is_some() {
+            // Its nodes are not needed; nothing refers to them.
+            frame.body.nodes.truncate(before);
+        }
+        value.map(|value| (value.node, affine))
+    }
+
     /// `A(i, j+1)`
     fn access(
         &mut self,
@@ -342,29 +397,7 @@ impl<'s> Lowering<'s, '_> {
         frame: &mut Frame<'s>,
     ) -> Option<Value> {
         // The indices are looked at also if their number is wrong: they may introduce variables.
-        let mut subscripts = Vec::new();
-        for subscript in index {
-            let before = frame.body.nodes.len();
-            let value = self.value(subscript, scope, frame);
-            let affine = affine(subscript, scope, frame);
-            if let Some(value) = value
-                && !(value.kind.is_integer() || value.kind == Type::Bool)
-            {
-                let message = format!("an index is an integer, this is {}", value.kind.name());
-                self.report(
-                    Diagnostic::new(Code::Type, subscript.span, message)
-                        .with_label("index")
-                        .with_help("convert it: `int32(...)`"),
-                );
-                subscripts.push(None);
-                continue;
-            }
-            if affine.is_some() {
-                // Its nodes are not needed; nothing refers to them.
-                frame.body.nodes.truncate(before);
-            }
-            subscripts.push(value.map(|value| (value.node, affine)));
-        }
+        let subscripts: Vec<_> = index.iter().map(|subscript| self.subscript(subscript, scope, frame)).collect();
         if index.len() != view.domain.len() {
             let rank = view.domain.len();
             let plural = if rank == 1 { "" } else { "s" };

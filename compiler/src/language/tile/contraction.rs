@@ -97,36 +97,7 @@ impl<'s> Lowering<'s, '_> {
         later: &[Numbered<'_, 's>],
     ) -> Option<()> {
         let aggregation = self.aggregation(operator, target.span)?;
-        let shape = match self.lookup(target)? {
-            Entry::Declared { shape } => shape,
-            Entry::Broken => return None,
-            Entry::Input(_) => {
-                self.report(
-                    Diagnostic::new(
-                        Code::Immut,
-                        target.span,
-                        format!("the input `{}` cannot be assigned", target.text),
-                    )
-                    .with_label("input")
-                    .with_help("declare an output: `O = TensorOutput(...)`"),
-                );
-                return None;
-            }
-            Entry::Contracted(_) | Entry::Value(_) => {
-                self.report(
-                    Diagnostic::new(Code::Redef, target.span, format!("`{}` has its value already", target.text))
-                        .with_label("second contraction"),
-                );
-                return None;
-            }
-            _ => {
-                self.report(
-                    Diagnostic::new(Code::Kind, target.span, format!("`{}` is not a tensor", target.text))
-                        .with_label("target"),
-                );
-                return None;
-            }
-        };
+        let shape = self.declared(target)?;
         // Whatever goes wrong now, the target counts as written.
         self.set(target.text, Entry::Broken);
         if index.len() != shape.len() {
@@ -170,6 +141,40 @@ impl<'s> Lowering<'s, '_> {
         let unwritten = self.constraints(target, later, &shape, &mut indices, named)?;
         let body = body(combination, reads.len());
         self.nests(target, aggregation, (&free, &reads, body), &indices, unwritten, &shape, span)
+    }
+
+    /// The shape of a tensor that has no value yet.
+    fn declared(&mut self, target: Name<'s>) -> Option<Vec<u32>> {
+        match self.lookup(target)? {
+            Entry::Declared { shape } => Some(shape),
+            Entry::Broken => None,
+            Entry::Input(_) => {
+                self.report(
+                    Diagnostic::new(
+                        Code::Immut,
+                        target.span,
+                        format!("the input `{}` cannot be assigned", target.text),
+                    )
+                    .with_label("input")
+                    .with_help("declare an output: `O = TensorOutput(...)`"),
+                );
+                None
+            }
+            Entry::Contracted(_) | Entry::Value(_) => {
+                self.report(
+                    Diagnostic::new(Code::Redef, target.span, format!("`{}` has its value already", target.text))
+                        .with_label("second contraction"),
+                );
+                None
+            }
+            _ => {
+                self.report(
+                    Diagnostic::new(Code::Kind, target.span, format!("`{}` is not a tensor", target.text))
+                        .with_label("target"),
+                );
+                None
+            }
+        }
     }
 
     fn aggregation(&mut self, operator: &str, place: Span) -> Option<Aggregation> {

@@ -5,7 +5,7 @@
 //!   =>  D[i][j] = A[i][j] + B[j] * C[i][0] - A[i][j] / 2
 //! ```
 
-use super::ast::{Expression, Form, Operator};
+use super::ast::{Expression, Form, Name, Operator};
 use super::lower::Lowering;
 use super::scope::Entry;
 use crate::tensor::{
@@ -186,60 +186,63 @@ impl<'s> Lowering<'s, '_> {
             Form::Invert(value) => {
                 Some(Value::apply(Operation::Known(Known::Call(Function::BitNot)), self.draft(value)?))
             }
-            Form::Chain { first, rest } => {
-                let whole = |(operator, _): &(Operator, Expression)| *operator == Operator::FloorDiv;
-                // `//` belongs to the sizes that the line begins with: `N // 2 * A`.
-                let leading = &rest[..self.leading_size(first, rest).unwrap_or(0)];
-                let sizes = leading.iter().rposition(whole).map_or(0, |last| last + 1);
-                let first = match sizes {
-                    0 => self.draft(first),
-                    _ => scalar(self.size_chain(first, &rest[..sizes], expression.span)? as f64),
-                };
-                let (mut values, mut operators) = (vec![first], Vec::new());
-                for (operator, operand) in &rest[sizes..] {
-                    operators.push(*operator);
-                    values.push(self.draft(operand));
-                }
-                let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
-                let shape = self.broadcast(&values, expression.span)?;
-                Some(Value { node: Draft::Chain(operators, values), shape })
-            }
+            Form::Chain { first, rest } => self.chain(first, rest, expression.span),
             Form::Call { function, arguments } if FORMS.contains(&function.text) => self.form(*function, arguments),
-            Form::Call { function, arguments } => {
-                let Some((arity, known)) = known(function.text) else {
-                    let unsupported = UNSUPPORTED.contains(&function.text);
-                    let code = if unsupported { Code::Unsupported } else { Code::Undef };
-                    let name = function.text;
-                    let message = if unsupported {
-                        format!("`{name}` is not supported")
-                    } else {
-                        format!("unknown function `{name}`")
-                    };
-                    let diagnostic = Diagnostic::new(code, function.span, message).with_label("here");
-                    self.report(match crate::language::nearest(name, names()) {
-                        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
-                        None => diagnostic,
-                    });
-                    return None;
-                };
-                if arguments.len() != arity {
-                    let plural = if arity == 1 { "" } else { "s" };
-                    self.report(
-                        Diagnostic::new(
-                            Code::Arity,
-                            function.span,
-                            format!("`{}` has {arity} argument{plural}", function.text),
-                        )
-                        .with_label(format!("{} given", arguments.len())),
-                    );
-                    return None;
-                }
-                let values: Vec<_> = arguments.iter().map(|argument| self.draft(argument)).collect();
-                let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
-                let shape = self.broadcast(&values, expression.span)?;
-                Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
-            }
+            Form::Call { function, arguments } => self.apply(*function, arguments, expression.span),
         }
+    }
+
+    /// `first operator operand operator operand ...`
+    fn chain(&mut self, first: &Expression<'s>, rest: &[(Operator, Expression<'s>)], span: Span) -> Option<Value> {
+        let whole = |(operator, _): &(Operator, Expression)| *operator == Operator::FloorDiv;
+        // `//` belongs to the sizes that the line begins with: `N // 2 * A`.
+        let leading = &rest[..self.leading_size(first, rest).unwrap_or(0)];
+        let sizes = leading.iter().rposition(whole).map_or(0, |last| last + 1);
+        let first = match sizes {
+            0 => self.draft(first),
+            _ => Some(Value::scalar(self.size_chain(first, &rest[..sizes], span)? as f64)),
+        };
+        let (mut values, mut operators) = (vec![first], Vec::new());
+        for (operator, operand) in &rest[sizes..] {
+            operators.push(*operator);
+            values.push(self.draft(operand));
+        }
+        let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+        let shape = self.broadcast(&values, span)?;
+        Some(Value { node: Draft::Chain(operators, values), shape })
+    }
+
+    /// A call of an element-wise function.
+    fn apply(&mut self, function: Name<'s>, arguments: &[Expression<'s>], span: Span) -> Option<Value> {
+        let Some((arity, known)) = known(function.text) else {
+            let unsupported = UNSUPPORTED.contains(&function.text);
+            let code = if unsupported { Code::Unsupported } else { Code::Undef };
+            let name = function.text;
+            let message =
+                if unsupported { format!("`{name}` is not supported") } else { format!("unknown function `{name}`") };
+            let diagnostic = Diagnostic::new(code, function.span, message).with_label("here");
+            self.report(match crate::language::nearest(name, names()) {
+                Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            });
+            return None;
+        };
+        if arguments.len() != arity {
+            let plural = if arity == 1 { "" } else { "s" };
+            self.report(
+                Diagnostic::new(
+                    Code::Arity,
+                    function.span,
+                    format!("`{}` has {arity} argument{plural}", function.text),
+                )
+                .with_label(format!("{} given", arguments.len())),
+            );
+            return None;
+        }
+        let values: Vec<_> = arguments.iter().map(|argument| self.draft(argument)).collect();
+        let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+        let shape = self.broadcast(&values, span)?;
+        Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
     }
 
     /// The common shape: extents are equal or 1, counted from the last dimension.

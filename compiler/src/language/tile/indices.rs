@@ -89,11 +89,6 @@ impl<'s> Lowering<'s, '_> {
 
     /// The rational affine form of an index expression.
     pub(super) fn ratio(&mut self, expression: &Expression<'s>, indices: &mut Indices<'s>) -> Option<Ratio> {
-        let affine = |code: Code, message: &str, span: Span| {
-            Diagnostic::new(code, span, message)
-                .with_label("in an index")
-                .with_help("an index is a sum of index variables times integers")
-        };
         let ratio = match &expression.form {
             _ if self.is_size(expression) => Ratio::new(Form::constant(i128::from(self.size(expression)?)), 1),
             Syntax::Name(name) => match self.lookup(*name)? {
@@ -132,32 +127,7 @@ impl<'s> Lowering<'s, '_> {
                 for (operator, operand) in &rest[sizes.unwrap_or(0)..] {
                     let right = self.ratio(operand, indices)?;
                     let place = expression.span;
-                    left = match (operator, left.constant(), right.constant()) {
-                        (Operator::Add | Operator::Sub, _, _) => {
-                            let sign = if *operator == Operator::Add { 1 } else { -1 };
-                            let form = left.form.combined(right.divisor, sign * left.divisor, &right.form);
-                            Ratio::new(form, left.divisor * right.divisor)
-                        }
-                        (Operator::Mul, Some(factor), _) => {
-                            Ratio::new(right.form.combined(factor, 0, &Form::default()), right.divisor)
-                        }
-                        (Operator::Mul, _, Some(factor)) => {
-                            Ratio::new(left.form.combined(factor, 0, &Form::default()), left.divisor)
-                        }
-                        (Operator::FloorDiv, _, Some(0)) => {
-                            self.report(affine(Code::Const, "an index is divided by zero", place));
-                            return None;
-                        }
-                        (Operator::FloorDiv, _, Some(divisor)) => Ratio::new(left.form, left.divisor * divisor),
-                        _ => {
-                            self.report(affine(Code::NonAffine, "this index is not affine", place));
-                            return None;
-                        }
-                    }
-                    .or_else(|| {
-                        self.report(affine(Code::Const, "the numbers in this index are too large", place));
-                        None
-                    })?;
+                    left = self.combined(*operator, left, &right, place)?;
                 }
                 Some(left)
             }
@@ -171,4 +141,39 @@ impl<'s> Lowering<'s, '_> {
             None
         })
     }
+    /// `left operator right`
+    fn combined(&mut self, operator: Operator, left: Ratio, right: &Ratio, place: Span) -> Option<Ratio> {
+        match (operator, left.constant(), right.constant()) {
+            (Operator::Add | Operator::Sub, _, _) => {
+                let sign = if operator == Operator::Add { 1 } else { -1 };
+                let form = left.form.combined(right.divisor, sign * left.divisor, &right.form);
+                Ratio::new(form, left.divisor * right.divisor)
+            }
+            (Operator::Mul, Some(factor), _) => {
+                Ratio::new(right.form.combined(factor, 0, &Form::default()), right.divisor)
+            }
+            (Operator::Mul, _, Some(factor)) => {
+                Ratio::new(left.form.combined(factor, 0, &Form::default()), left.divisor)
+            }
+            (Operator::FloorDiv, _, Some(0)) => {
+                self.report(affine(Code::Const, "an index is divided by zero", place));
+                return None;
+            }
+            (Operator::FloorDiv, _, Some(divisor)) => Ratio::new(left.form, left.divisor * divisor),
+            _ => {
+                self.report(affine(Code::NonAffine, "this index is not affine", place));
+                return None;
+            }
+        }
+        .or_else(|| {
+            self.report(affine(Code::Const, "the numbers in this index are too large", place));
+            None
+        })
+    }
+}
+
+fn affine(code: Code, message: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(code, span, message)
+        .with_label("in an index")
+        .with_help("an index is a sum of index variables times integers")
 }

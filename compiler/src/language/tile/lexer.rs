@@ -92,15 +92,7 @@ pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Line<'s>>, Vec<Diagnostic>) 
             // The preprocessor has complained.
             Raw::Illegal if slice.contains('$') => continue,
             Raw::Malformed | Raw::Illegal => {
-                let message = match slice.chars().count() {
-                    1 if slice.contains(char::is_control) => {
-                        "a control character is not part of the language".to_string()
-                    }
-                    _ if matches!(raw, Raw::Malformed) => format!("`{slice}` is neither a number nor a name"),
-                    1 => format!("`{slice}` is not a character of the language"),
-                    count => format!("{count} characters that are not part of the language"),
-                };
-                diagnostics.push(Diagnostic::new(Code::Lex, span, message).with_label("not a token"));
+                diagnostics.push(Diagnostic::new(Code::Lex, span, no_token(raw, slice)).with_label("not a token"));
                 continue;
             }
         };
@@ -114,6 +106,15 @@ pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Line<'s>>, Vec<Diagnostic>) 
         }
     }
     (lines, diagnostics)
+}
+
+fn no_token(raw: Raw, slice: &str) -> String {
+    match slice.chars().count() {
+        1 if slice.contains(char::is_control) => "a control character is not part of the language".to_string(),
+        _ if matches!(raw, Raw::Malformed) => format!("`{slice}` is neither a number nor a name"),
+        1 => format!("`{slice}` is not a character of the language"),
+        count => format!("{count} characters that are not part of the language"),
+    }
 }
 
 fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::Default> {

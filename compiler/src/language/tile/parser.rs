@@ -38,6 +38,8 @@ pub(super) fn parse<'s>(
         let (first, place) = line.tokens[0];
         let end = line.tokens.last().map_or(place.end, |(_, last)| last.end);
         let covered = dropped.iter().any(|&dropped| place.start <= dropped && dropped < end);
+        let misplaced =
+            |message: &str, label: &str| Diagnostic::new(Code::Syntax, span(place), message).with_label(label);
         let mut complain = |diagnostic: Diagnostic| {
             if !covered {
                 errors.push(diagnostic);
@@ -65,17 +67,12 @@ pub(super) fn parse<'s>(
         }
         let Some(function) = functions.last_mut().filter(|_| !broken_head) else {
             if !broken_head {
-                complain(
-                    Diagnostic::new(Code::Syntax, span(place), "expected `def`").with_label("outside of any function"),
-                );
+                complain(misplaced("expected `def`", "outside of any function"));
             }
             continue;
         };
         if *body.get_or_insert(line.indentation) != line.indentation {
-            complain(
-                Diagnostic::new(Code::Syntax, span(place), "this line is not indented like the others")
-                    .with_label("indentation"),
-            );
+            complain(misplaced("this line is not indented like the others", "indentation"));
             continue;
         }
         match statement.parse(input()).into_result() {
@@ -214,6 +211,7 @@ where
     choice((give, method, built, contract, assign)).then_ignore(symbol(";").or_not())
 }
 
+#[expect(clippy::too_many_lines, reason = "a grammar: one production below the other, each made of those above")]
 fn expression<'t, 's: 't, I>() -> impl Parser<'t, I, Expression<'s>, Fault<'t, 's>>
 where
     I: ValueInput<'t, Token = Token<'s>, Span = SimpleSpan>,

@@ -6,6 +6,7 @@ use crate::graph::{Graph, Translated, refuse};
 use crate::write::Setting;
 
 /// Translate an operator of this kind.
+#[expect(clippy::too_many_lines, reason = "one arm per operator")]
 pub(super) fn translate(g: &mut Graph<'_, '_, '_>, op: &Op<'_, '_, '_>) -> Translated<bool> {
     match op.name {
         "SLICE" => sliced(g, op)?,

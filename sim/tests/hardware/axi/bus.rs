@@ -208,11 +208,13 @@ impl Bus {
             self.set(name, ready.into());
         }
         self.device.settle();
+        self.take();
         self.sample(ready);
         self.device.tick();
     }
 
-    fn sample(&mut self, ready: [bool; 3]) {
+    /// What the device takes in this cycle.
+    fn take(&mut self) {
         let taken = |bus: &Bus, channel: usize, name: &str| bus.offering[channel] && bus.get(name) == 1;
         let accepted = ["s_axi_awready", "s_axi_wready", "s_axi_arready"];
         for (channel, name) in accepted.into_iter().enumerate() {
@@ -231,6 +233,10 @@ impl Bus {
             self.parts.fill(false);
             self.input.pop_front();
         }
+    }
+
+    /// What it gives.
+    fn sample(&mut self, ready: [bool; 3]) {
         let response = |value| match value {
             0 => Response::Okay,
             2 => Response::SlaveError,

@@ -381,6 +381,7 @@ impl Generator<'_> {
         (alu, root, moves)
     }
 
+    #[expect(clippy::too_many_lines, reason = "streams of one program: the random numbers are drawn in this order")]
     pub(crate) fn programs(&mut self) -> Programs {
         // Results with and without a function may meet in an output register; which one counts is nobody's business.
         let through = match self.random.below(10) {

@@ -148,10 +148,9 @@ fn weighted(
     let b = &mut l.builder;
     let weights = b.constants(&[groups * each, leaves, own], Kind::FLOAT, weights)?;
     let indicators = found.indicators.id;
-    let tree = |group: &Affine, n: &Affine| Affine::default().plus(each, group).plus(1, n);
     let place = |n: &Affine, column: &Affine| {
         let (group, target) = if groups == 1 { (fixed(0), column.clone()) } else { (column.clone(), fixed(0)) };
-        (tree(&group, n), target)
+        (Affine::default().plus(each, &group).plus(1, n), target)
     };
     if combined == Combined::Sum {
         return b.reduce(&[rows, targets as i64], &[each, leaves], Kind::FLOAT, Aggregate::Add, |_, at, over| {
@@ -169,19 +168,8 @@ fn weighted(
         let (t, target) = place(&over[0], &at[1]);
         Ex::Read(each_tree.id, vec![at[0].clone(), t, target])
     })?;
-    let speaks = |leaf: &&[(usize, f64)], target: usize| leaf.iter().any(|(known, _)| *known == target);
-    let mut voices = vec![0.0; (groups * each * leaves * own) as usize];
-    let mut all_speak = groups == 1;
-    for (t, tree) in found.weights.iter().enumerate() {
-        for (n, leaf) in tree.iter().enumerate() {
-            for target in 0..own as usize {
-                let says = speaks(leaf, target);
-                all_speak &= says;
-                voices[(t * leaves as usize + n) * own as usize + target] = f64::from(u8::from(says));
-            }
-        }
-    }
-    if all_speak {
+    let (voices, all_speak) = voices(found, [groups * each, leaves, own].map(|n| n as usize));
+    if all_speak && groups == 1 {
         return Ok(extreme);
     }
     // Where no leaf speaks for a target, its value is 0.
@@ -192,6 +180,22 @@ fn weighted(
             * Ex::Read(voices.id, vec![t, over[1].clone(), target])
     })?;
     b.zip(&[extreme, voices], Kind::FLOAT, |x| select(x[1].clone().gt(0.0), x[0].clone(), num(0.0)))
+}
+
+/// For each leaf and target 1 where the leaf says something of it, `[tree][leaf][target]`; and whether all leaves speak of all targets.
+fn voices(found: &Leaves<'_>, [trees, leaves, targets]: [usize; 3]) -> (Vec<f64>, bool) {
+    let mut voices = vec![0.0; trees * leaves * targets];
+    let mut all_speak = true;
+    for (t, tree) in found.weights.iter().enumerate() {
+        for (n, leaf) in tree.iter().enumerate() {
+            for target in 0..targets {
+                let speaks = leaf.iter().any(|(known, _)| *known == target);
+                all_speak &= speaks;
+                voices[(t * leaves + n) * targets + target] = f64::from(u8::from(speaks));
+            }
+        }
+    }
+    (voices, all_speak)
 }
 
 /// The answers to questions, `[rows][trees][questions]`: 0 or 1.

@@ -12,6 +12,7 @@ use crate::graph::Lowering;
 use compiler::tensor::Aggregate;
 
 /// Translate an operator of this kind.
+#[expect(clippy::too_many_lines, reason = "one arm per operator")]
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
     let one = |value: Val| Ok(Some(vec![Slot::Tensor(value)]));
     let int32 = Kind::Int { bits: 32, signed: true };
