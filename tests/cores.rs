@@ -31,7 +31,7 @@ struct Pair {
 impl Pair {
     fn new() -> Pair {
         let pair = Pair { folder: tempfile::tempdir().unwrap(), rows: (0..ROWS).map(row).collect() };
-        let head = (0..FEATURES).map(|n| format!("f{n},")).collect::<String>() + "target\n";
+        let head = (0..FEATURES).fold(String::new(), |head, n| head + &format!("f{n},")) + "target\n";
         let table = pair.rows.iter().fold(head, |table, (features, label)| {
             features.iter().fold(table, |table, value| table + &format!("{value},")) + &format!("{label}\n")
         });

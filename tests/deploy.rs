@@ -71,6 +71,16 @@ fn hardware_that_scores_otherwise_is_refused_with_the_bits_it_takes() {
     assert_eq!(code, 0, "{found}");
 }
 
+/// A bitstream needs a board, which is said before anything is built.
+#[test]
+fn without_a_board_there_is_no_bitstream() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let line = ["deploy", "tests/score/wine.onnx", "--data", "examples/wine.csv", "--config", "tiny", "--out", &out];
+    fails(&[&line[..], &["--bitstream"]].concat(), 2, &["this needs a board"]);
+    assert!(!Path::new(&out).exists());
+}
+
 #[test]
 fn a_table_that_judges_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();

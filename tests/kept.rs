@@ -33,7 +33,7 @@ fn a_model_predicts_as_it_did() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(kept("model.json")).unwrap();
     for (changed, word) in [("", "format_version"), ("\"format_version\": 9,", "version 9")] {
-        let model = file(folder.path(), "model.json", &text.replace("\"format_version\": 1,", changed));
+        let model = file(folder.path(), "model.json", text.replace("\"format_version\": 1,", changed));
         let line = ["predict", &kept("line.t"), "--data", &data, "--load", &model];
         fails(&line, 1, &[word]);
     }
@@ -42,7 +42,7 @@ fn a_model_predicts_as_it_did() {
 #[test]
 fn a_checkpoint_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let checkpoint = file(folder.path(), "checkpoint.json", &fs::read_to_string(kept("checkpoint.json")).unwrap());
+    let checkpoint = file(folder.path(), "checkpoint.json", fs::read_to_string(kept("checkpoint.json")).unwrap());
     let (program, data) = (kept("line.t"), kept("line.csv"));
     let line = [
         "train", &program, "--config", "tiny", "--data", &data, "--engine", "array", "--epochs", "4", "--format",

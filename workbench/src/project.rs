@@ -199,8 +199,17 @@ impl Project {
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let configured = own.is_some_and(|own| library::same(&own, &self.path));
         let Project {
-            path, source, language, imported, settings, trained, stays_asked, records_asked, calibrate,
-            core_asked, ..
+            path,
+            source,
+            language,
+            imported,
+            settings,
+            trained,
+            stays_asked,
+            records_asked,
+            calibrate,
+            core_asked,
+            ..
         } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;

@@ -147,8 +147,8 @@ impl Driver<'_> {
     fn shape(&self, n: usize, is_of_batch: bool) -> String {
         let tensor = &self.layout.tensors[n];
         let steps = Some(self.layout.tiles).filter(|&tiles| tiles > 1 && is_of_batch);
-        let extents: String = steps.iter().chain(&tensor.shape).map(|extent| format!("[{extent}]")).collect();
-        format!("   {}{extents}", self.names[n])
+        let extents = steps.iter().chain(&tensor.shape);
+        extents.fold(format!("   {}", self.names[n]), |text, extent| text + &format!("[{extent}]"))
     }
 
     /// Prototype of the function that takes the model, if the user gives one.
@@ -218,7 +218,7 @@ impl Driver<'_> {
             "{}\n{{\n    real *results[TENSORS] = {{0}};\n{}{}    return run(given, results, {emit});\n}}\n",
             self.run_prototype(),
             array("const real *", &given, "given"),
-            results.iter().map(|&n| format!("    results[{n}] = {};\n", self.names[n])).collect::<String>(),
+            results.iter().fold(String::new(), |text, &n| text + &format!("    results[{n}] = {};\n", self.names[n])),
         );
         let tables = self.tables(image);
         let text = SOURCE
@@ -252,6 +252,34 @@ impl Driver<'_> {
             let _ = writeln!(text, "    {{{elements}u, (real)0x1p{}, {more}, {constant}}},", tensor.fraction_bits);
         }
         let _ = write!(text, "}};\n#define TENSORS {}\n\n", self.layout.tensors.len());
+        let (dimensions, feeds) = self.feeds();
+        let _ = write!(
+            text,
+            "static const struct dimension dimensions[] = {{\n{dimensions}    {{0, 0, 0, 0, {{0}}}}\n}};\n\n{feeds}\n"
+        );
+        text + &self.amounts()
+    }
+
+    /// Words and steps of a batch.
+    fn amounts(&self) -> String {
+        let words = |feeds: &[Beats], lanes: u32| {
+            let beats = feeds.iter().map(|feed| feed.counts.iter().map(|&n| u64::from(n)).product::<u64>());
+            beats.sum::<u64>() * u64::from(lanes)
+        };
+        let Layout { tiles, stream_words, output_words, .. } = self.layout;
+        let steps = u64::from(*tiles);
+        let words_in = words(self.models_in(), *stream_words) + steps * words(self.steps_in(), *stream_words);
+        let words_out = words(self.models_out(), *output_words) + steps * words(self.steps_out(), *output_words);
+        format!(
+            "/* Steps of a batch. */\n#define STEPS {tiles}u\n/* Whether the user gives the model. */\n#define GIVES_MODEL {}\n#define WORDS_IN {}u\n#define WORDS_OUT {}u\n\n",
+            u8::from(!self.tensors_of(self.models_in()).is_empty()),
+            words_in.max(1),
+            words_out.max(1)
+        )
+    }
+
+    /// Dimensions of all feeds, and the feeds that point to them.
+    fn feeds(&self) -> (String, String) {
         let mut dimensions = String::new();
         let mut first = 0;
         let mut feeds = String::new();
@@ -291,26 +319,7 @@ impl Driver<'_> {
             }
             feeds += "};\n";
         }
-        let _ = write!(
-            text,
-            "static const struct dimension dimensions[] = {{\n{dimensions}    {{0, 0, 0, 0, {{0}}}}\n}};\n\n{feeds}\n"
-        );
-        let words = |feeds: &[Beats], lanes: u32| {
-            let beats = feeds.iter().map(|feed| feed.counts.iter().map(|&n| u64::from(n)).product::<u64>());
-            beats.sum::<u64>() * u64::from(lanes)
-        };
-        let Layout { tiles, stream_words, output_words, .. } = self.layout;
-        let steps = u64::from(*tiles);
-        let words_in = words(self.models_in(), *stream_words) + steps * words(self.steps_in(), *stream_words);
-        let words_out = words(self.models_out(), *output_words) + steps * words(self.steps_out(), *output_words);
-        let _ = write!(
-            text,
-            "/* Steps of a batch. */\n#define STEPS {tiles}u\n/* Whether the user gives the model. */\n#define GIVES_MODEL {}\n#define WORDS_IN {}u\n#define WORDS_OUT {}u\n\n",
-            u8::from(!self.tensors_of(self.models_in()).is_empty()),
-            words_in.max(1),
-            words_out.max(1)
-        );
-        text
+        (dimensions, feeds)
     }
 }
 

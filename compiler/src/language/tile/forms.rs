@@ -21,16 +21,6 @@ use arch::{Code, Diagnostic, Span};
 impl<'s> Lowering<'s, '_> {
     /// The value of such a call.
     pub(super) fn form(&mut self, function: Name<'s>, arguments: &[Expression<'s>]) -> Option<Value> {
-        let takes = match function.text {
-            "index" => "a list of sizes and an axis",
-            "cast" => "a tensor and a type, such as `int8`",
-            "reshape" => "a tensor and a list of sizes",
-            "gather" => "a tensor, a tensor of indices, and possibly an axis",
-            "gather_nd" => "a tensor, a tensor of indices, and possibly the number of common dimensions",
-            "scatter_nd" => "a tensor, a tensor of indices, and a list of sizes",
-            "argsort" => "a tensor, and possibly an axis",
-            _ => "a tensor, a tensor of indices, and a size",
-        };
         match (function.text, arguments) {
             ("index", [Expression { form: Form::List(sizes), .. }, axis]) => {
                 let shape = self.extents(sizes)?;
@@ -82,7 +72,7 @@ impl<'s> Lowering<'s, '_> {
                 self.scattered(data, indices, extent, function)
             }
             _ => {
-                let message = format!("`{}` takes {takes}", function.text);
+                let message = format!("`{}` takes {}", function.text, takes(function.text));
                 self.report(Diagnostic::new(Code::Arity, function.span, message).with_label("here"));
                 None
             }
@@ -220,4 +210,18 @@ fn place_in_row(shape: &[u32]) -> Affine {
         stride *= i64::from(extent);
     }
     place
+}
+
+/// The arguments of a form, in words.
+fn takes(form: &str) -> &'static str {
+    match form {
+        "index" => "a list of sizes and an axis",
+        "cast" => "a tensor and a type, such as `int8`",
+        "reshape" => "a tensor and a list of sizes",
+        "gather" => "a tensor, a tensor of indices, and possibly an axis",
+        "gather_nd" => "a tensor, a tensor of indices, and possibly the number of common dimensions",
+        "scatter_nd" => "a tensor, a tensor of indices, and a list of sizes",
+        "argsort" => "a tensor, and possibly an axis",
+        _ => "a tensor, a tensor of indices, and a size",
+    }
 }
