@@ -34,7 +34,8 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
     };
     let now = cycles(None)?;
     let mut table =
-        "| means | what it does | kernels that it serves most, and their cycles without it |\n|---|---|---|\n".to_owned();
+        "| means | what it does | kernels that it serves most, and their cycles without it |\n|---|---|---|\n"
+            .to_owned();
     for means in wanted {
         let without = cycles(Some(means))?;
         let mut changed: Vec<(&str, f64, f64)> =
