@@ -1,10 +1,13 @@
-//! Maps with a fast hash. Nothing is ever read from them in the order in which they lie, so outputs do not depend on it.
+//! Maps and sets with a fast hash. Nothing is ever read from them in the order in which they lie, so outputs do not depend on it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from terms or sums to their numbers.
 pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// A set of the same.
+pub(super) type Set<K> = HashSet<K, BuildHasherDefault<Mixer>>;
 
 /// Multiplies and rotates, number by number.
 #[derive(Debug, Default, Clone, Copy)]

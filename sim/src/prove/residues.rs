@@ -7,7 +7,7 @@
 //! most 2 / p ([`crate::prove`] has the same polynomials as terms, at a hundred times the work). The laws are those of [`terms`](super::terms), but
 //! that coefficients are integers, not modulo 2^A: what differs here may still be equal there, not the other way round.
 
-use super::hash::Map;
+use super::hash::{Map, Set};
 use super::reference::Algebra;
 use super::tables::Tables;
 use crate::array::values::Values;
@@ -121,7 +121,7 @@ struct Known {
     /// How many the grid has yet to make.
     awaited: usize,
     /// Words that are positive parts.
-    positive: Map<Word, ()>,
+    positive: Set<Word>,
     /// What sums have been rounded to.
     rounded: Map<u64, Vec<Word>>,
     /// The signs of sums.
@@ -149,7 +149,7 @@ impl Residues {
             accumulator,
             words: Map::default(),
             awaited: 0,
-            positive: Map::default(),
+            positive: Set::default(),
             rounded: Map::default(),
             signs: Map::default(),
             parts: Map::default(),
@@ -330,10 +330,10 @@ impl Known {
     fn positive(&mut self, word: Word) -> Word {
         match word.constant() {
             Some(value) => Word(value.max(0)),
-            None if self.positive.contains_key(&word) => self.made(word.residue()),
+            None if self.positive.contains(&word) => self.made(word.residue()),
             None => {
                 let word = self.made(hash(Made::Positive, [word.residue(), 0, 0]));
-                self.positive.insert(word, ());
+                self.positive.insert(word);
                 word
             }
         }

@@ -100,7 +100,7 @@ fn first_words(program: &Program, image: &Image, budget: u64) -> Option<Sample> 
     let elements = |number: usize| -> (u64, u64) {
         let operation = &program.operations[number];
         let iterators = operation.iterators[..operation.free].iter();
-        let elements = iterators.map(|i| i.extent()).product::<u64>();
+        let elements = iterators.map(compiler::tensor::Iterator::extent).product::<u64>();
         (elements, multiply_adds(operation).div_ceil(elements.max(1)).max(1))
     };
     let left = Cell::new(budget);

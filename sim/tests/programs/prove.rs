@@ -4,6 +4,7 @@
 mod faults;
 
 use crate::made_up;
+use arch::Image;
 use arch::isa::{AluInstruction, Finish};
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
@@ -105,7 +106,9 @@ fn planted_faults_are_refuted() {
                     }
                 }
                 Verdict::Stuck(_) => *refuted.entry(planted.fault).or_default() += 1,
-                Verdict::Undecided(_) | Verdict::Incomparable(_) | Verdict::Cancelled => panic!("{what}: {verdict}"),
+                Verdict::Sampled(_) | Verdict::Undecided(_) | Verdict::Incomparable(_) | Verdict::Cancelled => {
+                    panic!("{what}: {verdict}")
+                }
             }
         }
     }
@@ -134,7 +137,7 @@ fn a_sample_finds_the_wrong_words_in_it() {
     let climb = Climb::new(&program, &options, &BTreeMap::new(), &steps, &grid(2, 4)).expect("an image");
     // All of C and half of D.
     let budget = Work { terms: 0, residues: 12 * (144 + 72) };
-    let verdict = |image| prove_within(&climb.fixed, image, "", budget);
+    let verdict = |image: &Image| prove_within(&climb.fixed, image, "", budget);
     let Verdict::Sampled(sample) = verdict(climb.image()) else { panic!("{}", verdict(climb.image())) };
     assert_eq!((sample.words, sample.of), (144 + 72, 288));
     assert!(sample.to_string().contains("the first 216 of 288 words of a step, a sample, p < 2^-5"), "{sample}");

@@ -283,7 +283,8 @@ fn recomputed_values_equal_their_extremes_in_words() {
         for word in [8, 11, 16, 24, 32] {
             let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(2), word: Some(word), ..MachineSpec::default() };
             let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-            let climb = Climb::new(&program, &options, &Values::new(), &[given.clone()], &spec).expect("an image");
+            let climb =
+                Climb::new(&program, &options, &Values::new(), std::slice::from_ref(&given), &spec).expect("an image");
             climb
                 .run(Array::new(&climb.image().machine), Stalls::none())
                 .unwrap_or_else(|fall| panic!("{fall}\n{body}"));

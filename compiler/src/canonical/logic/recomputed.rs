@@ -35,7 +35,9 @@ pub fn store_recomputed(program: &Program) -> Program {
         }
         if !readers.is_empty() {
             let value = known.store(&mut draft, number, &mut stored);
-            readers.into_iter().for_each(|reader| known.replace(&mut draft, &flow, reader, &value));
+            for reader in readers {
+                known.replace(&mut draft, &flow, reader, &value);
+            }
         }
     }
     for (number, nest) in stored.into_iter().rev() {
