@@ -27,6 +27,18 @@ fn files_of_a_core(text: &str) -> Vec<&str> {
     files.chain(text.contains("rtl/waivers.vlt").then_some("rtl/waivers.vlt")).collect()
 }
 
+/// `| 0x24 | steps | ...`, and `| 0x01 | 0x400004 | steps | ...` behind the shell.
+fn registers_of_the_manual() -> BTreeSet<(String, u32)> {
+    let manual = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/registers.md")).unwrap();
+    let rows = manual.lines().filter(|line| line.starts_with("| 0x"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (name, offset) = if cells[2].starts_with("0x") { (cells[3], cells[2]) } else { (cells[2], cells[1]) };
+        (name.to_owned(), u32::from_str_radix(&offset[2..], 16).unwrap())
+    })
+    .collect()
+}
+
 #[test]
 fn cores_and_component_name_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +87,6 @@ fn cores_and_component_name_what_is_there() {
     assert_eq!(mapped.len(), declared.len());
     assert!(declared.iter().all(|port| mapped.contains(port.rsplit(' ').next().unwrap())));
 
-    // Registers of the manual: `| 0x24 | steps | ...`, and `| 0x01 | 0x400004 | steps | ...` behind the shell.
     let registers: BTreeSet<(String, u32)> = elements(&component, "addressBlock")
         .iter()
         .flat_map(|block| {
@@ -87,16 +98,7 @@ fn cores_and_component_name_what_is_there() {
             elements(block, "register").into_iter().map(move |r| (elements(r, "name")[0].to_owned(), place(r)))
         })
         .collect();
-    let manual = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/registers.md")).unwrap();
-    let rows = manual.lines().filter(|line| line.starts_with("| 0x"));
-    let expected: BTreeSet<(String, u32)> = rows
-        .map(|row| {
-            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            let (name, offset) = if cells[2].starts_with("0x") { (cells[3], cells[2]) } else { (cells[2], cells[1]) };
-            (name.to_owned(), u32::from_str_radix(&offset[2..], 16).unwrap())
-        })
-        .collect();
-    assert_eq!(registers, expected);
+    assert_eq!(registers, registers_of_the_manual());
 }
 
 /// A grid with its program inside has no shell, and nothing describes one.

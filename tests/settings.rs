@@ -85,6 +85,7 @@ const OPTIONS: [(&str, [&str; 2]); 6] = [
 /// Every command with every setting: two values give two results, or the option is refused with exit code 2. `same` has those that only decide
 /// which values are seen, which need not show in this result.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of commands")]
 fn every_setting_has_an_effect_or_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

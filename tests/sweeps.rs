@@ -139,6 +139,7 @@ fn refusal(message: &str) -> Value {
 
 /// Results written by hand, and what follows from them by hand: medians, lost seeds, speeds of missed clocks, energy, ranks.
 #[test]
+#[expect(clippy::too_many_lines, reason = "results by hand, and a line for each figure that follows from them")]
 fn results_of_a_board_become_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string("configs/icebreaker.toml").unwrap();

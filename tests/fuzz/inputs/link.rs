@@ -142,6 +142,10 @@ fn fate(u: &mut Unstructured, any: bool) -> Result<Fate> {
     })
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one session of requests and of what the line does to them: an arm per request"
+)]
 fn try_run(u: &mut Unstructured) -> Result<()> {
     let word = *u.choose(&[8, 12, 16, 24, 32])?;
     let machine = Machine::grid(*u.choose(&[1, 2])?, *u.choose(&[1, 2, 4])?, word).expect("a possible machine");

@@ -70,6 +70,7 @@ fn push_beat(text: &mut String, beat: &[i64], word: u32) {
 }
 
 /// The files: what went through the ports of the array is what the Verilog is given and asked for.
+#[allow(clippy::too_many_lines, reason = "one list of files and one table of numbers")]
 fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     let machine = &image.machine;
     let word = machine.word();

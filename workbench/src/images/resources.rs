@@ -213,18 +213,8 @@ pub fn estimate<'a>(design: impl Into<Design<'a>>, family: Option<Family>) -> Es
     }
 }
 
-fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimate {
-    let family = usual(family);
-    let costs = &family.facts().estimate;
-    let (pes, rows) = (u64::from(machine.pes()), u64::from(machine.pus()));
-    let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
-    let roots = rows + 1;
-    let pads = pads(machine, costs);
-    let table = if control.fixed {
-        costs.memories.of(machine.table_entries(), control.entry)
-    } else {
-        costs.memories.chunked(machine.table_entries(), control.entry)
-    };
+/// Memories of the programs.
+fn programs(machine: &Machine, costs: &Costs) -> Held {
     let depth = machine.program_depth();
     let program = |bits: u32| costs.memories.chunked(depth, bits);
     let alu = AluInstruction::layout(machine).bits;
@@ -243,52 +233,67 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         LoadInstruction::layout(machine).bits,
     ];
     let in_unit = if machine.scalar() { program(ScalarInstruction::layout(machine).bits) } else { Held::default() };
-    let programs = others.into_iter().map(program).fold(alu + in_unit, Held::add);
-    let (programs, sequencer, function) = if control.fixed {
-        (Held::default(), &costs.fixed_sequencer, &costs.fixed_function)
-    } else {
-        (programs, &costs.sequencer, &costs.function)
-    };
-    let queue =
-        u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).blocks + link(machine, costs);
+    others.into_iter().map(program).fold(alu + in_unit, Held::add)
+}
 
-    let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
-    let in_root = [(machine.root_shifts(), word + 2)];
-    let tiles = |part: fn(&Block) -> &Linear| {
+/// Cells of one kind in all of a grid, of which each PE and each root has so many by its shifters and sums.
+fn logic(machine: &Machine, costs: &Costs, control: &Control, own: (f64, f64), part: fn(&Block) -> &Linear) -> u64 {
+    let ((pe, root), pes, rows) = (own, u64::from(machine.pes()), u64::from(machine.pus()));
+    let sequencer = if control.fixed { &costs.fixed_sequencer } else { &costs.sequencer };
+    let function = if control.fixed { &costs.fixed_function } else { &costs.function };
+    let tiles = {
         let cells = pes as f64 * part(&RESUME).of(machine) + part(&TILES).of(machine);
         let exchange = pes as f64 * part(&EXCHANGE).of(machine) + part(&EXCHANGES).of(machine);
         let cells = if machine.hands_out_sums() { cells + exchange } else { cells };
         if machine.gradient_depth() > 0 { cells } else { 0.0 }
     };
-    let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
-        let cells = |block: &Block| part(block).of(machine);
-        let comparing = if machine.extremes() {
-            let Comparing { pe: in_pe, node: in_node } = &costs.comparing;
-            pes as f64 * cells(in_pe) + (pes - 1) as f64 * cells(in_node)
-        } else {
-            0.0
-        };
-        let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
-        let pe = if machine.rectifiers() { pe + cells(&RECTIFIER) } else { pe };
-        let buses = if machine.column_buses() { f64::from(machine.crossings()) } else { 0.0 };
-        let crossing = if buses > 0.0 {
-            let joins = rows as f64 - buses;
-            pes as f64 * cells(&COLUMN_SELECT) + rows as f64 * buses * cells(&COLUMN_BUS) + joins * cells(&COLUMN_JOIN)
-        } else {
-            0.0
-        };
-        let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
-        let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
-            + unit
-            + crossing
-            + comparing
-            + roots as f64 * root
-            + control.functions as f64 * cells(function)
-            + rows as f64 * cells(&costs.pu)
-            + cells(sequencer)
-            + tiles(part);
-        sum.round() as u64
+    let cells = |block: &Block| part(block).of(machine);
+    let comparing = if machine.extremes() {
+        let Comparing { pe: in_pe, node: in_node } = &costs.comparing;
+        pes as f64 * cells(in_pe) + (pes - 1) as f64 * cells(in_node)
+    } else {
+        0.0
     };
+    let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
+    let pe = if machine.rectifiers() { pe + cells(&RECTIFIER) } else { pe };
+    let buses = if machine.column_buses() { f64::from(machine.crossings()) } else { 0.0 };
+    let crossing = if buses > 0.0 {
+        let joins = rows as f64 - buses;
+        pes as f64 * cells(&COLUMN_SELECT) + rows as f64 * buses * cells(&COLUMN_BUS) + joins * cells(&COLUMN_JOIN)
+    } else {
+        0.0
+    };
+    let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
+    let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
+        + unit
+        + crossing
+        + comparing
+        + (rows + 1) as f64 * root
+        + control.functions as f64 * cells(function)
+        + rows as f64 * cells(&costs.pu)
+        + cells(sequencer)
+        + tiles;
+    sum.round() as u64
+}
+
+fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimate {
+    let family = usual(family);
+    let costs = &family.facts().estimate;
+    let pes = u64::from(machine.pes());
+    let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
+    let pads = pads(machine, costs);
+    let table = if control.fixed {
+        costs.memories.of(machine.table_entries(), control.entry)
+    } else {
+        costs.memories.chunked(machine.table_entries(), control.entry)
+    };
+    let programs = if control.fixed { Held::default() } else { programs(machine, costs) };
+    let queue =
+        u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).blocks + link(machine, costs);
+
+    let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
+    let in_root = [(machine.root_shifts(), word + 2)];
+    let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| logic(machine, costs, &control, (pe, root), part);
     let lut = of(
         shifted_lut(&costs.pe, machine, costs.choices, &in_pe) + accumulate(machine, family),
         shifted_lut(&costs.root, machine, costs.choices, &in_root),

@@ -9,7 +9,7 @@
 //!
 //! The name of a point has a hash of its arguments and of the files that they name, so that no result is taken for one of other arguments.
 
-use super::Combination;
+use super::{Combination, Point};
 use crate::arguments::{Explore, Global, typed};
 use crate::output::Talk;
 use crate::subject;
@@ -173,6 +173,42 @@ const NOT_PASSED_ON: [&str; 15] = [
     "verbose",
 ];
 
+/// A job: its arguments, and a name that follows from them and from what it is `about`.
+fn planned_point(point: &Point, possible: bool, passed: &[String], widths: bool, about: &Sha256) -> Planned {
+    let key = |name: &str, value: u32| format!("--machine={name}={value}");
+    let mut arguments = passed.to_vec();
+    arguments.extend([
+        key("pus", point.pus),
+        key("pes_per_pu", point.pes_per_pu),
+        key("stream_words", point.stream_words),
+        format!("--batch={}", point.batch),
+    ]);
+    if widths {
+        arguments.extend([key("word", point.word), "--machine=accumulator=auto".to_owned()]);
+    }
+    let mut hash = about.clone();
+    hash.update(arguments.join("\0"));
+    let name = format!(
+        "{}x{}-s{}-b{}-w{}-{}",
+        point.pus,
+        point.pes_per_pu,
+        point.stream_words,
+        point.batch,
+        point.word,
+        hex(&hash.finalize()[..4])
+    );
+    Planned {
+        name,
+        pus: point.pus,
+        pes_per_pu: point.pes_per_pu,
+        stream_words: point.stream_words,
+        batch: point.batch,
+        word: point.word,
+        arguments,
+        refused: point.refused.clone().filter(|_| !possible),
+    }
+}
+
 /// What the jobs are.
 fn planned(options: &Explore, project: &Project, combinations: &[Combination], place: &Path) -> Result<Sweep, Failure> {
     let seen = |path: &Path| seen_from(place, path);
@@ -199,41 +235,10 @@ fn planned(options: &Explore, project: &Project, combinations: &[Combination], p
     }
     let mut points: Vec<Planned> = Vec::new();
     for Combination { point, machine, .. } in combinations {
-        let key = |name: &str, value: u32| format!("--machine={name}={value}");
-        let mut arguments = passed.clone();
-        arguments.extend([
-            key("pus", point.pus),
-            key("pes_per_pu", point.pes_per_pu),
-            key("stream_words", point.stream_words),
-            format!("--batch={}", point.batch),
-        ]);
-        if !options.words.is_empty() {
-            arguments.extend([key("word", point.word), "--machine=accumulator=auto".to_owned()]);
+        let planned = planned_point(point, machine.is_some(), &passed, !options.words.is_empty(), &about);
+        if points.iter().all(|point| point.name != planned.name) {
+            points.push(planned);
         }
-        let mut hash = about.clone();
-        hash.update(arguments.join("\0"));
-        let name = format!(
-            "{}x{}-s{}-b{}-w{}-{}",
-            point.pus,
-            point.pes_per_pu,
-            point.stream_words,
-            point.batch,
-            point.word,
-            hex(&hash.finalize()[..4])
-        );
-        if points.iter().any(|point| point.name == name) {
-            continue;
-        }
-        points.push(Planned {
-            name,
-            pus: point.pus,
-            pes_per_pu: point.pes_per_pu,
-            stream_words: point.stream_words,
-            batch: point.batch,
-            word: point.word,
-            arguments,
-            refused: point.refused.clone().filter(|_| machine.is_none()),
-        });
     }
     let flow = project.board.facts().and_then(|facts| OpenFlow::of(facts, project.board.clock_mhz));
     let placed = project.board.known.as_ref().filter(|known| flow.is_some() && known.constraints.is_some());

@@ -167,6 +167,7 @@ pub fn lines(title: &str, axes: [(&str, Scale); 2], series: &[Series]) -> String
 }
 
 /// Draw axes, series and legend.
+#[expect(clippy::too_many_lines, reason = "one drawing; its parts share a type of plotters with four parameters")]
 fn plot<X, Y>(area: &DrawingArea<SVGBackend<'_>, Shift>, x: X, y: Y, names: [String; 2], series: &[Series])
 where
     X: AsRangedCoord<Value = f64>,

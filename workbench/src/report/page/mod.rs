@@ -265,6 +265,7 @@ impl Page<'_> {
     ///
     /// # Errors
     /// The template is wrong: a bug of ours.
+    #[expect(clippy::too_many_lines, reason = "one table: the values of the template")]
     pub fn html(&self) -> Result<String, Failure> {
         let document = serde_json::to_value(self.document()).expect("a report is names and numbers");
         let (score_name, _) = trained::score(&self.outcome.results[0].train);
