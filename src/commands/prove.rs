@@ -55,7 +55,8 @@ impl Judged {
             Verdict::Undecided(first) => Judged { difference: Some(*first), ..open },
             Verdict::Stuck(reason) => Judged { verdict: "refuted", reason: Some(reason), ..open },
             Verdict::Incomparable(reason) => Judged { reason: Some(reason), ..open },
-            Verdict::Cancelled => open,
+            // The command has no budget.
+            Verdict::Cancelled | Verdict::Sampled(_) => open,
         }
     }
 }

@@ -341,6 +341,28 @@ fn words_cut_off_as_integers_do() {
     assert_eq!(words(&program, &[&[3, 2, 5, 2], &[4, 7, 3, -1]]), [81.0, 128.0, 125.0, 0.0]);
 }
 
+/// The low bits of a constant that double precision does not have would decide these results, however small they are.
+#[test]
+fn operands_beyond_double_precision_are_refused() {
+    let with = |operator: &str, value: i64| {
+        read(&[
+            (1, node("", operator, &["a", "c"], "y")),
+            (5, int64s("c", &[value])),
+            (11, info_of("a", INT64, &[Ok(2)])),
+            (12, info_of("y", INT64, &[])),
+        ])
+    };
+    for operator in ["BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Mod"] {
+        for value in [(1 << 53) + 1, i64::MIN + 1] {
+            let refused = with(operator, value).expect_err("its low bits are lost");
+            assert_eq!(refused[0].code, Code::Const, "{operator}: {refused:?}");
+        }
+        assert!(with(operator, (1 << 53) - 1).is_ok(), "{operator}");
+    }
+    let (program, _) = with("BitwiseAnd", (1 << 53) - 1).expect("a program");
+    assert_eq!(golden(&program, &[&[5, 1234]]), Ok(vec![5.0, 1234.0]));
+}
+
 /// Constants whose sizes are too far apart for one binary point: the small ones become other numbers, which is told with tensor and value.
 #[test]
 fn whole_constants_beyond_the_words_are_told() {

@@ -112,9 +112,10 @@ impl<'a> Run<'a> {
             return;
         }
         let place = Form::of_element(&self.program.tensors[operation.out.0].shape, &operation.out_index);
+        let formula = self.formula(operation, arithmetic);
         let mut point: Vec<i64> = iterators.iter().map(|&(low, _)| low).collect();
         loop {
-            let value = self.value(operation, reduced, &mut point, arithmetic);
+            let value = formula.value(&self.elements, (operation.free, reduced), &mut point, arithmetic);
             let place = place.at(&point) as usize;
             // A quotient by 0 has no value.
             self.elements[operation.out.0][place] = value.unwrap_or(Value::ZERO);
@@ -124,26 +125,100 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The value at a point of the free iterators.
-    fn value(
-        &self,
-        operation: &Operation,
-        reduced: &[(i64, i64)],
-        point: &mut [i64],
-        arithmetic: &mut Arithmetic,
-    ) -> Option<Value> {
+    fn formula(&self, operation: &Operation, arithmetic: &Arithmetic) -> Formula {
+        let source = |operand: &Operand| self.source(operand, arithmetic);
         match &operation.kind {
             Kind::MultiplyAdd { start, product, square, scale, combine, finish, .. } => {
                 // A mask is bounded where nothing is seen of it.
                 let bounded = self.program.tensors[operation.out.0].name.ends_with(fixed::NEAR);
-                let start = start.as_ref().filter(|_| !bounded);
-                let mut total = start.map(|start| self.read(start, point, arithmetic));
+                Formula::MultiplyAdd {
+                    start: start.as_ref().filter(|_| !bounded).map(source),
+                    product: product.as_ref().map(|(a, b)| (source(a), source(b))),
+                    square: *square,
+                    scale: Value::weight(libm::ldexp(1.0, *scale)),
+                    combine: *combine,
+                    finish: *finish,
+                }
+            }
+            Kind::Product { factor, .. } => Formula::Product(source(factor)),
+            Kind::Divide { dividend, divisor, rounding, .. } => Formula::Divide {
+                dividend: source(dividend),
+                divisor: source(divisor),
+                rounding: *rounding,
+                by_constant: matches!(divisor, Operand::Constant { .. }),
+            },
+            Kind::Function { table, input } => Formula::Function(self.program.tables[*table].function, source(input)),
+        }
+    }
+
+    fn source(&self, operand: &Operand, arithmetic: &Arithmetic) -> Source {
+        match operand {
+            Operand::Read { tensor, index } => {
+                Source::Element(tensor.0, Form::of_element(&self.program.tensors[tensor.0].shape, index))
+            }
+            Operand::Constant { word, fraction } => {
+                let (value, unit) = (libm::ldexp(*word as f64, -fraction), libm::ldexp(1.0, -fraction));
+                let distance = |constant: &f64| (constant - value).abs();
+                let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                let exact = nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value);
+                Source::Constant(arithmetic.constant(exact))
+            }
+        }
+    }
+}
+
+/// An operand, with its place worked out.
+enum Source {
+    Constant(Value),
+    Element(usize, Form),
+}
+
+impl Source {
+    fn at(&self, elements: &[Vec<Value>], point: &[i64]) -> Value {
+        match self {
+            Source::Constant(value) => *value,
+            Source::Element(tensor, form) => elements[*tensor][form.at(point) as usize],
+        }
+    }
+}
+
+/// The formula of an operation.
+enum Formula {
+    MultiplyAdd {
+        start: Option<Source>,
+        product: Option<(Source, Source)>,
+        square: bool,
+        scale: Value,
+        combine: Combine,
+        finish: Finish,
+    },
+    Product(Source),
+    Divide {
+        dividend: Source,
+        divisor: Source,
+        rounding: Rounding,
+        by_constant: bool,
+    },
+    Function(Function, Source),
+}
+
+impl Formula {
+    /// The value at a point of the free iterators.
+    fn value(
+        &self,
+        elements: &[Vec<Value>],
+        (free, reduced): (usize, &[(i64, i64)]),
+        point: &mut [i64],
+        arithmetic: &mut Arithmetic,
+    ) -> Option<Value> {
+        match self {
+            Formula::MultiplyAdd { start, product, square, scale, combine, finish } => {
+                let mut total = start.as_ref().map(|start| start.at(elements, point));
                 while let Some((a, b)) = product.as_ref().filter(|_| has_points(reduced)) {
-                    let (a, b) = (self.read(a, point, arithmetic), self.read(b, point, arithmetic));
+                    let (a, b) = (a.at(elements, point), b.at(elements, point));
                     let product = if *square { a.minus(b).times(a.minus(b)) } else { a.times(b) };
-                    let product = product.times(Value::weight(libm::ldexp(1.0, *scale)));
-                    total = Some(combined(*combine, total, product, arithmetic));
-                    if !advance(&mut point[operation.free..], reduced) {
+                    total = Some(combined(*combine, total, product.times(*scale), arithmetic));
+                    if !advance(&mut point[free..], reduced) {
                         break;
                     }
                 }
@@ -153,52 +228,32 @@ impl<'a> Run<'a> {
                     Finish::Whole(Rounding::Nearest) => arithmetic.call(Function::Rint, &[total]),
                     // Of what is there beside the one value that is rounded down the law says the rest.
                     Finish::Whole(Rounding::Down) => {
-                        let value = product.as_ref().map(|(a, _)| a).or(start)?;
-                        arithmetic.call(Function::Floor, &[self.read(value, point, arithmetic)])
+                        let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
+                        arithmetic.call(Function::Floor, &[value.at(elements, point)])
                     }
                     Finish::Positive => arithmetic.binary(Binary::Max, total, Value::ZERO),
                     Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
                 }
             }
-            Kind::Product { factor, .. } => {
+            Formula::Product(factor) => {
                 let mut total = Value::ONE;
                 while has_points(reduced) {
-                    total = total.times(self.read(factor, point, arithmetic));
-                    if !advance(&mut point[operation.free..], reduced) {
+                    total = total.times(factor.at(elements, point));
+                    if !advance(&mut point[free..], reduced) {
                         break;
                     }
                 }
                 Some(total)
             }
-            Kind::Divide { dividend, divisor, rounding, .. } => {
-                let (a, b) = (self.read(dividend, point, arithmetic), self.read(divisor, point, arithmetic));
-                match (rounding, divisor) {
-                    (Rounding::Down, _) => arithmetic.binary(Binary::DivFloor, a, b),
-                    (Rounding::Nearest, Operand::Constant { .. }) => {
-                        arithmetic.divide_by_constant(Binary::DivControlled, a, b)
-                    }
-                    (Rounding::Nearest, Operand::Read { .. }) => arithmetic.binary(Binary::DivControlled, a, b),
+            Formula::Divide { dividend, divisor, rounding, by_constant } => {
+                let (a, b) = (dividend.at(elements, point), divisor.at(elements, point));
+                match rounding {
+                    Rounding::Down => arithmetic.binary(Binary::DivFloor, a, b),
+                    Rounding::Nearest if *by_constant => arithmetic.divide_by_constant(Binary::DivControlled, a, b),
+                    Rounding::Nearest => arithmetic.binary(Binary::DivControlled, a, b),
                 }
             }
-            Kind::Function { table, input } => {
-                let input = self.read(input, point, arithmetic);
-                arithmetic.call(self.program.tables[*table].function, &[input])
-            }
-        }
-    }
-
-    fn read(&self, operand: &Operand, point: &[i64], arithmetic: &Arithmetic) -> Value {
-        match operand {
-            Operand::Read { tensor, index } => {
-                let place = Form::of_element(&self.program.tensors[tensor.0].shape, index).at(point);
-                self.elements[tensor.0][place as usize]
-            }
-            Operand::Constant { word, fraction } => {
-                let (value, unit) = (libm::ldexp(*word as f64, -fraction), libm::ldexp(1.0, -fraction));
-                let distance = |constant: &f64| (constant - value).abs();
-                let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-                arithmetic.constant(nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value))
-            }
+            Formula::Function(function, input) => arithmetic.call(*function, &[input.at(elements, point)]),
         }
     }
 }

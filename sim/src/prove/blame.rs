@@ -8,8 +8,8 @@
 //! it makes nothing instead, the instruction is that of other elements of the same operation. Where it makes every word that is
 //! expected, the last of them is not where it is read.
 
-use super::Expected;
 use super::difference::{Cause, Difference, Element, Listing, Operand, Place, When};
+use super::expected::Expected;
 use super::likeness::{ALIKE, Likeness, operand_pairs, sums_alike, without};
 use super::show::Names;
 use super::sums::Part;
@@ -58,11 +58,17 @@ fn sender(listing: Listing<'_>, mismatch: &Mismatch) -> Option<Place> {
 }
 
 /// Follow the words that differ down to the first wrong word, and describe it.
-pub(super) fn difference(terms: &Terms, known: &Expected<'_>, listing: Listing<'_>, all: &[Mismatch]) -> Difference {
+pub(super) fn difference(
+    terms: &Terms,
+    (expected, known): (&Expected<'_, Term>, usize),
+    listing: Listing<'_>,
+    all: &[Mismatch],
+) -> Difference {
     let (mismatch, witness) = witness(terms, all);
     let tensor = &listing.image.tensors[mismatch.tensor];
     let seen = Element::of(&tensor.name, &tensor.shape, mismatch.element, mismatch.when);
-    let search = Search { names: Names::new(known.reference.program, terms, &known.computed), terms, known, listing };
+    let names = Names::new(expected.reference.program, terms, &expected.computed);
+    let search = Search { names, terms, known, whole: expected, listing };
     let Culprit { cause, expected, found, instructions } = search.culprit(mismatch);
     let names = &search.names;
     let (shown, instead) = in_words(terms, names, expected, found);
@@ -100,7 +106,9 @@ const DEEPEST: usize = 4;
 struct Search<'a> {
     names: Names<'a>,
     terms: &'a Terms,
-    known: &'a Expected<'a>,
+    whole: &'a Expected<'a, Term>,
+    /// Terms that the program knows.
+    known: usize,
     listing: Listing<'a>,
 }
 
@@ -115,7 +123,7 @@ impl Search<'_> {
         let likeness = Likeness::new(self.terms, first);
         let of_found = self.terms.cone(&[found]);
         // What the grid makes in its place may have got lost, too.
-        let all = (self.known.known..self.terms.len()).map(|number| Term(number as u32));
+        let all = (self.known..self.terms.len()).map(|number| Term(number as u32));
         let foreign = all.filter(|&term| self.is_foreign(term));
         let near = |term: Term| if of_found.binary_search(&term).is_ok() { NEAR } else { 0 };
         let alike =
@@ -152,7 +160,7 @@ impl Search<'_> {
     /// Whether the grid makes it, and the program does not.
     fn is_foreign(&self, term: Term) -> bool {
         let unwritten = matches!(self.terms.node(term), Node::Unwritten(_) | Node::Constant(_));
-        term.0 as usize >= self.known.known && !unwritten && self.terms.made_by(term).is_some()
+        term.0 as usize >= self.known && !unwritten && self.terms.made_by(term).is_some()
     }
 
     /// The operand by which a word differs: one that is never made, or that is read where nothing was written, or the first. Where
@@ -192,7 +200,7 @@ impl Search<'_> {
     /// several instructions may make a tensor, each a part of it.
     fn relatives(&self, term: Term) -> Vec<Term> {
         if let Node::Given { tensor, step, .. } = self.terms.node(term) {
-            let mut elements: Vec<usize> = (0..self.known.reference.memory[tensor as usize].len()).collect();
+            let mut elements: Vec<usize> = (0..self.whole.reference.memory[tensor as usize].len()).collect();
             if let Node::Given { element: own, .. } = self.terms.node(term) {
                 elements.sort_by_key(|element| element.abs_diff(own as usize));
             }
@@ -200,7 +208,7 @@ impl Search<'_> {
             return elements.into_iter().filter_map(known).collect();
         }
         let Some(own) = self.names.computed(term) else { return Vec::new() };
-        let kin = self.known.computed.iter().filter(|other| (other.operation, other.step) == (own.operation, own.step));
+        let kin = self.whole.computed.iter().filter(|other| (other.operation, other.step) == (own.operation, own.step));
         let mut kin: Vec<_> = kin.collect();
         kin.sort_by_key(|other| other.element.abs_diff(own.element));
         kin.into_iter().map(|other| other.term).collect()

@@ -84,7 +84,7 @@ impl Terms {
             Node::Positive(of) => values[of.0 as usize].max(0),
             Node::Low(sum) => wrap(self.evaluate_sum(sum, values), self.word),
             Node::Function { table, of } => {
-                i128::from(self.table(table).evaluate(self.word, values[of.0 as usize] as i64))
+                i128::from(self.tables.get(table).evaluate(self.word, values[of.0 as usize] as i64))
             }
             Node::Quotient { sum, places, rounding } => {
                 let (dividend, divisor) = operands(self.evaluate_sum(sum, values), self.word);

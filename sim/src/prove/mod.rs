@@ -16,9 +16,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`terms`], [`sums`] | words and sums for all inputs at once; equal ones have one number |
+//! | [`terms`], [`sums`], [`tables`] | words and sums for all inputs at once; equal ones have one number |
 //! | [`symbols`] | the grid that computes with them |
-//! | [`reference`](mod@reference) | the fixed-point program that does |
+//! | [`reference`](mod@reference), [`expected`] | the fixed-point program that does, and what the host should get |
+//! | [`residues`], [`sampled`] | the same at a random point of a field, where terms take too long; of large programs the first words |
 //! | [`evaluate`] | terms at certain inputs |
 //! | [`blame`], [`likeness`] | from two terms that differ to the first wrong word, and the instruction |
 //! | [`witness`] | inputs that show the difference |
@@ -28,28 +29,33 @@
 mod blame;
 mod difference;
 mod evaluate;
+mod expected;
 mod hash;
 mod likeness;
 mod reference;
+mod residues;
+mod sampled;
 mod show;
 mod sums;
 mod symbols;
+mod tables;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod witness;
 
-use blame::Mismatch;
 pub use difference::{Cause, Difference, Element, Operand, Place, When, Witness};
+pub use sampled::{Sample, Work, prove_within};
 
+use blame::Mismatch;
 use difference::Listing;
+use expected::Expected;
 
 use crate::array::Array;
-use crate::driver::{Driver, Outcome, Run, Words};
+use crate::driver::{Driver, Outcome, Run};
 use crate::grid::{CycleResult, Grid, Stalls};
 use arch::image::{Feed, Image};
-use compiler::fixed::{Program, Role, SumBound};
-use reference::{Computed, Reference};
+use compiler::fixed::{Program, SumBound};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -77,6 +83,8 @@ pub struct Proof {
 pub enum Verdict {
     /// Equal for all inputs.
     Proven(Proof),
+    /// As far as it was looked at, the same polynomials at a random point.
+    Sampled(Sample),
     /// A word differs; some inputs show it.
     Refuted(Box<Difference>),
     /// Two terms differ, but no inputs were found that show it: the proof needs a law of arithmetic that it does not know.
@@ -95,6 +103,7 @@ impl std::fmt::Display for Verdict {
             Verdict::Proven(Proof { steps, words, .. }) => {
                 write!(f, "proven: {words} words of {steps} steps are equal for all inputs and weights")
             }
+            Verdict::Sampled(sample) => sample.fmt(f),
             Verdict::Refuted(difference) => write!(f, "refuted: {difference}"),
             Verdict::Undecided(difference) => write!(f, "not proven: {difference}; no inputs were found that show it"),
             Verdict::Stuck(why) => write!(f, "refuted: {why}"),
@@ -128,9 +137,9 @@ fn prove_on(
     if let Some(reason) = incomparable(program, image) {
         return Verdict::Incomparable(reason);
     }
-    let mut terms = Terms::new(image.machine.word(), image.machine.accumulator());
-    let expected = Expected::of(program, image, steps, &mut terms);
-    let shared = Rc::new(RefCell::new(terms));
+    let shared = Rc::new(RefCell::new(Terms::new(image.machine.word(), image.machine.accumulator())));
+    let expected = Expected::of(program, image, steps, &mut Symbols(shared.clone()));
+    let known = shared.borrow().len();
     let run = Run { load_model: Some(&expected.model), steps: &expected.inputs, emit_model: true };
     let total = transfers(image, steps);
     let mut grid = Watched { grid: grid(Symbols(shared.clone())), watch, done: 0, total, cycles: 0, stopped: false };
@@ -141,7 +150,7 @@ fn prove_on(
     drop(grid);
     let terms = shared.borrow();
     match outcome {
-        Ok(outcome) => expected.compare(&terms, listing, &outcome),
+        Ok(outcome) => compare(&expected, &terms, known, listing, &outcome),
         Err(stuck) => Verdict::Stuck(stuck.to_string()),
     }
 }
@@ -174,95 +183,37 @@ fn transfers(image: &Image, steps: usize) -> u64 {
     beats(&image.model_in) + steps as u64 * each + beats(&image.model_out)
 }
 
-/// What the program computes, as terms, and what the host sends for it.
-struct Expected<'a> {
-    reference: Reference<'a>,
-    /// Weights and constants, by tensor of the image.
-    model: Words,
-    /// Inputs, by step and tensor of the image.
-    inputs: Vec<Words>,
-    /// What every tensor of the image is after each step.
-    after: Vec<Vec<Vec<Term>>>,
-    /// Every element in the order in which it was computed.
-    computed: Vec<Computed>,
-    /// Terms that the reference knows.
+/// Every word that came out with every word that should; `known` terms are those of the program.
+fn compare(
+    expected: &Expected<'_, Term>,
+    terms: &Terms,
     known: usize,
-}
-
-impl<'a> Expected<'a> {
-    fn of(program: &'a Program, image: &Image, steps: usize, terms: &mut Terms) -> Expected<'a> {
-        let mut reference = Reference::new(program, terms);
-        let words = |reference: &Reference<'_>| -> Vec<Vec<Term>> {
-            let of = |name: &str| program.tensors.iter().position(|tensor| tensor.name == name);
-            let tensors =
-                image.tensors.iter().map(|tensor| of(&tensor.name).expect("streams carry tensors of the program"));
-            tensors.map(|number| reference.memory[number].clone()).collect()
-        };
-        let sent = |words: Vec<Vec<Term>>| -> Words {
-            words.iter().map(|words| words.iter().map(|term| i64::from(term.0)).collect()).collect()
-        };
-        let (model, mut inputs, mut after, mut computed) =
-            (sent(words(&reference)), Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..steps {
-            reference.set_inputs(terms);
-            inputs.push(sent(words(&reference)));
-            reference.step(terms, |element| computed.push(element));
-            after.push(words(&reference));
-        }
-        Expected { reference, model, inputs, after, computed, known: terms.len() }
-    }
-
-    /// Every word that came out with every word that should.
-    fn compare(&self, terms: &Terms, listing: Listing<'_>, outcome: &Outcome) -> Verdict {
-        let image = listing.image;
-        let mut proof =
-            Proof { steps: self.after.len(), cycles: outcome.cycles, terms: terms.len() as u64, ..Proof::default() };
-        let sent = outcome
-            .steps
-            .iter()
-            .zip(&self.after)
-            .enumerate()
-            .map(|(n, words)| (When::Step(n + 1), words, Role::Output));
-        let last = self.after.last().map(|after| (When::End, (&outcome.model, after), Role::State));
-        let mut wrong: Vec<Mismatch> = Vec::new();
-        for (when, (found, expected), role) in sent.chain(last) {
-            if let Some(name) = self.unsent(image, found, &role) {
-                return Verdict::Stuck(format!("`{name}` does not leave the grid"));
-            }
-            for (tensor, (found, expected)) in found.iter().zip(expected).enumerate() {
-                for (element, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-                    let found = Term(found as u32);
-                    if found == expected {
-                        proof.words += 1;
-                    } else if wrong.len() < MOST_WRONG {
-                        if blame::is_undefined(terms, expected) {
-                            proof.undefined += 1;
-                        } else {
-                            wrong.push(Mismatch { tensor, element, when, expected, found });
-                        }
-                    }
-                }
+    listing: Listing<'_>,
+    outcome: &Outcome,
+) -> Verdict {
+    let mut proof =
+        Proof { steps: expected.after.len(), cycles: outcome.cycles, terms: terms.len() as u64, ..Proof::default() };
+    let mut wrong: Vec<Mismatch> = Vec::new();
+    let walked = expected.walk(listing.image, outcome, |(tensor, element, when), found, expected| {
+        let found = Term(found as u32);
+        if found == expected {
+            proof.words += 1;
+        } else if wrong.len() < MOST_WRONG {
+            if blame::is_undefined(terms, expected) {
+                proof.undefined += 1;
+            } else {
+                wrong.push(Mismatch { tensor, element, when, expected, found });
             }
         }
-        if wrong.is_empty() {
-            return Verdict::Proven(proof);
-        }
-        let difference = Box::new(blame::difference(terms, self, listing, &wrong));
-        if difference.witness.is_some() { Verdict::Refuted(difference) } else { Verdict::Undecided(difference) }
+    });
+    if let Err(stuck) = walked {
+        return Verdict::Stuck(stuck);
     }
-
-    /// A tensor of that role that the program computes and the host does not get.
-    fn unsent(&self, image: &Image, found: &Words, role: &Role) -> Option<&str> {
-        let program = self.reference.program;
-        let written = |number: usize| program.operations.iter().any(|operation| operation.out.0 == number);
-        let meant =
-            program.tensors.iter().enumerate().filter(|(number, tensor)| tensor.role == *role && written(*number));
-        let came = |name: &str| {
-            let number = image.tensors.iter().position(|tensor| tensor.name == name);
-            number.and_then(|number| found.get(number)).is_some_and(|words| !words.is_empty())
-        };
-        meant.map(|(_, tensor)| tensor.name.as_str()).find(|name| !came(name))
+    if wrong.is_empty() {
+        return Verdict::Proven(proof);
     }
+    let difference = Box::new(blame::difference(terms, (expected, known), listing, &wrong));
+    if difference.witness.is_some() { Verdict::Refuted(difference) } else { Verdict::Undecided(difference) }
 }
 
 /// Wrong words that are looked at.

@@ -4,16 +4,32 @@
 //!
 //! Operation by operation and element by element, as [`crate::fixed`] does it with numbers. It knows nothing of a grid.
 
-use super::sums::{Open, Part, SumId};
-use super::terms::{Node, Term, Terms};
+use crate::array::values::Values;
 use crate::fixed::address::{Address, advance};
 use arch::division::Rounding;
+use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
 use compiler::fixed::{Kind, Operand, Operation, Program, Role};
 
+/// Values of a grid with which a program computes, too.
+pub(super) trait Algebra: Values {
+    /// An element that the host sends: of a weight (step 0), or of an input of step 1, 2, ...
+    fn given(&mut self, tensor: usize, element: usize, step: usize) -> Self::Word;
+    /// An element that no operation has computed.
+    fn undefined(&mut self) -> Self::Word;
+    /// What becomes of a sum.
+    fn finished(&mut self, sum: &Self::Sum, finish: Finish, shift: u32) -> Self::Word;
+    /// The quotient of the two words in a sum.
+    fn quotient(&mut self, sum: &Self::Sum, places: u32, rounding: Rounding) -> Self::Word;
+    /// The number of a table.
+    fn table(&mut self, table: &FunctionTable) -> u32;
+    /// What a table makes of a word.
+    fn function(&mut self, table: u32, of: Self::Word) -> Self::Word;
+}
+
 /// An element that an operation has computed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Computed {
+pub(super) struct Computed<W> {
     /// In which step, from 1 on.
     pub(super) step: usize,
     /// Number of the operation.
@@ -21,14 +37,14 @@ pub(super) struct Computed {
     /// Row-major element of its tensor.
     pub(super) element: usize,
     /// What it is.
-    pub(super) term: Term,
+    pub(super) term: W,
 }
 
 /// The program and its memory.
 #[derive(Debug)]
-pub(super) struct Reference<'a> {
+pub(super) struct Reference<'a, W> {
     pub(super) program: &'a Program,
-    pub(super) memory: Vec<Vec<Term>>,
+    pub(super) memory: Vec<Vec<W>>,
     steps: usize,
 }
 
@@ -37,68 +53,78 @@ fn elements(shape: &[u32]) -> usize {
     shape.iter().map(|&n| n as usize).product()
 }
 
-impl<'a> Reference<'a> {
+impl<'a, W: Copy + Default> Reference<'a, W> {
     /// The memory before the first step: weights are given, and what no operation computes stays undefined.
-    pub(super) fn new(program: &'a Program, terms: &mut Terms) -> Reference<'a> {
+    pub(super) fn new(program: &'a Program, values: &mut impl Algebra<Word = W>) -> Reference<'a, W> {
         let memory = program.tensors.iter().enumerate().map(|(number, tensor)| match &tensor.role {
-            Role::Parameter(words) => words.iter().map(|&word| terms.constant(word)).collect(),
-            Role::State => (0..elements(&tensor.shape)).map(|element| terms.given(number, element, 0)).collect(),
+            Role::Parameter(words) => words.iter().map(|&word| values.constant(word)).collect(),
+            Role::State => (0..elements(&tensor.shape)).map(|element| values.given(number, element, 0)).collect(),
             // Inputs are set in each step.
-            Role::Input => vec![Term::default(); elements(&tensor.shape)],
-            _ => (0..elements(&tensor.shape)).map(|_| terms.fresh(Node::Undefined)).collect(),
+            Role::Input => vec![W::default(); elements(&tensor.shape)],
+            _ => (0..elements(&tensor.shape)).map(|_| values.undefined()).collect(),
         });
         Reference { program, memory: memory.collect(), steps: 0 }
     }
 
     /// The inputs of the next step.
-    pub(super) fn set_inputs(&mut self, terms: &mut Terms) {
+    pub(super) fn set_inputs(&mut self, values: &mut impl Algebra<Word = W>) {
         let inputs = self.program.tensors.iter().zip(&mut self.memory).enumerate();
         for (number, (_, words)) in inputs.filter(|(_, (tensor, _))| tensor.role == Role::Input) {
             for (element, word) in words.iter_mut().enumerate() {
-                *word = terms.given(number, element, self.steps + 1);
+                *word = values.given(number, element, self.steps + 1);
             }
         }
     }
 
-    /// Run every operation once, and tell of every element.
-    pub(super) fn step(&mut self, terms: &mut Terms, mut tell: impl FnMut(Computed)) {
+    /// Run every operation once, and tell of every element; false stops.
+    pub(super) fn step(&mut self, values: &mut impl Algebra<Word = W>, mut tell: impl FnMut(Computed<W>) -> bool) {
         self.steps += 1;
         for (number, operation) in self.program.operations.iter().enumerate() {
             let step = self.steps;
-            self.run(operation, terms, |element, term| tell(Computed { step, operation: number, element, term }));
+            let told = |element, term| tell(Computed { step, operation: number, element, term });
+            if !self.run(operation, values, told) {
+                return;
+            }
         }
     }
 
-    fn source(&self, operation: &Operation, operand: &Operand, terms: &mut Terms) -> Source {
+    fn source(&self, operation: &Operation, operand: &Operand, values: &mut impl Algebra<Word = W>) -> Source<W> {
         match operand {
-            Operand::Constant { word, .. } => Source::Constant(terms.constant(*word)),
+            Operand::Constant { word, .. } => Source::Constant(values.constant(*word)),
             Operand::Read { tensor, index } => {
                 Source::Memory(tensor.0, Address::of(operation, index, &self.program.tensors[tensor.0].shape))
             }
         }
     }
 
-    fn run(&mut self, operation: &Operation, terms: &mut Terms, mut tell: impl FnMut(usize, Term)) {
+    fn run(
+        &mut self,
+        operation: &Operation,
+        values: &mut impl Algebra<Word = W>,
+        mut tell: impl FnMut(usize, W) -> bool,
+    ) -> bool {
         let extents: Vec<usize> = operation.iterators.iter().map(|i| i.extent() as usize).collect();
         if extents.contains(&0) {
-            return;
+            return true;
         }
         let destination = Address::of(operation, &operation.out_index, &self.program.tensors[operation.out.0].shape);
-        let action = self.action(operation, terms);
+        let action = self.action(operation, values);
         let mut point = vec![0; extents.len()];
         loop {
-            let term = self.element(&action, &extents, operation.free, &mut point, terms);
+            let term = self.element(&action, &extents, operation.free, &mut point, values);
             let element = destination.at(&point);
             self.memory[operation.out.0][element] = term;
-            tell(element, term);
+            if !tell(element, term) {
+                return false;
+            }
             if !advance(&mut point[..operation.free], &extents[..operation.free]) {
-                return;
+                return true;
             }
         }
     }
 
-    fn action(&self, operation: &Operation, terms: &mut Terms) -> Action {
-        let mut source = |operand| self.source(operation, operand, terms);
+    fn action(&self, operation: &Operation, values: &mut impl Algebra<Word = W>) -> Action<W> {
+        let mut source = |operand| self.source(operation, operand, values);
         match &operation.kind {
             &Kind::MultiplyAdd { ref start, align, ref product, square, combine, shift, finish, .. } => {
                 Action::MultiplyAdd {
@@ -118,73 +144,64 @@ impl<'a> Reference<'a> {
             }
             Kind::Function { table, input } => {
                 let (input, table) = (source(input), &self.program.tables[*table]);
-                Action::Function { table: terms.program_table(table.usage, &table.entries), input }
+                Action::Function { table: values.table(table), input }
             }
         }
     }
 
     /// One element; the free part of the point says which.
-    fn element(&self, action: &Action, extents: &[usize], free: usize, point: &mut [usize], terms: &mut Terms) -> Term {
+    fn element<V: Algebra<Word = W>>(
+        &self,
+        action: &Action<W>,
+        extents: &[usize],
+        free: usize,
+        point: &mut [usize],
+        values: &mut V,
+    ) -> W {
         match action {
             Action::MultiplyAdd { start, product, square, combine, finish, shift } => {
-                let parts = |terms: &Terms, a: Term, b: Term, sign: i128| -> Vec<Part> {
-                    if *square {
-                        terms.square(a, b, sign).collect()
-                    } else {
-                        terms.product(a, b, sign).into_iter().collect()
-                    }
+                let mut sum = match start {
+                    Some((start, align)) => values.start(start.at(&self.memory, point), *align),
+                    None => values.nothing(*combine),
                 };
-                let start = start.as_ref().map(|(start, align)| terms.shifted(start.at(&self.memory, point), *align));
-                let sum = if combine.compares() {
-                    let mut all: Vec<SumId> = Vec::new();
-                    all.extend(start.map(|part| terms.sums.linear(part.as_slice())));
-                    self.products(product.as_ref(), extents, free, point, |a, b| {
-                        let parts = parts(terms, a, b, 1);
-                        all.push(terms.sums.linear(&parts));
-                    });
-                    Open::Extreme(*combine, all)
-                } else {
-                    let sign = if *combine == Combine::Subtract { -1 } else { 1 };
-                    let mut all: Vec<_> = start.into_iter().flatten().collect();
-                    self.products(product.as_ref(), extents, free, point, |a, b| {
-                        all.extend(parts(terms, a, b, sign));
-                    });
-                    Open::Linear(all)
-                };
-                let sum = terms.sums.close(&sum);
-                terms.finish(sum, *finish, *shift)
+                self.products(product.as_ref(), extents, free, point, |a, b| match combine {
+                    _ if *square => values.square(*combine, &mut sum, a, b),
+                    Combine::Add => values.add(&mut sum, a, b),
+                    Combine::Subtract => values.subtract(&mut sum, a, b),
+                    Combine::Maximum | Combine::Minimum => values.compare(*combine, &mut sum, a, b),
+                });
+                values.finished(&sum, *finish, *shift)
             }
             Action::Product { factor, shift, one } => {
-                let mut result = terms.constant(*one);
+                let mut result = values.constant(*one);
                 let inner = free..extents.len();
                 loop {
-                    let part = terms.product(result, factor.at(&self.memory, point), 1);
-                    let sum = terms.sums.linear(part.as_slice());
-                    result = terms.finish(sum, Finish::Round, *shift);
+                    let mut sum = values.nothing(Combine::Add);
+                    values.add(&mut sum, result, factor.at(&self.memory, point));
+                    result = values.finished(&sum, Finish::Round, *shift);
                     if !advance(&mut point[inner.clone()], &extents[inner.clone()]) {
                         return result;
                     }
                 }
             }
             Action::Divide { dividend, divisor, places, rounding } => {
-                let dividend = terms.shifted(dividend.at(&self.memory, point), self.program.word);
-                let divisor = terms.shifted(divisor.at(&self.memory, point), 0);
-                let both: Vec<_> = dividend.into_iter().chain(divisor).collect();
-                let sum = terms.sums.linear(&both);
-                terms.quotient(sum, *places, *rounding)
+                let mut sum = values.start(dividend.at(&self.memory, point), self.program.word);
+                let divisor = values.start(divisor.at(&self.memory, point), 0);
+                values.join(Combine::Add, &mut sum, &divisor);
+                values.quotient(&sum, *places, *rounding)
             }
-            Action::Function { table, input } => terms.function(*table, input.at(&self.memory, point)),
+            Action::Function { table, input } => values.function(*table, input.at(&self.memory, point)),
         }
     }
 
     /// Visit the factors of every product at a point.
     fn products(
         &self,
-        factors: Option<&(Source, Source)>,
+        factors: Option<&(Source<W>, Source<W>)>,
         extents: &[usize],
         free: usize,
         point: &mut [usize],
-        mut visit: impl FnMut(Term, Term),
+        mut visit: impl FnMut(W, W),
     ) {
         let Some((a, b)) = factors else { return };
         loop {
@@ -196,13 +213,13 @@ impl<'a> Reference<'a> {
     }
 }
 
-enum Source {
-    Constant(Term),
+enum Source<W> {
+    Constant(W),
     Memory(usize, Address),
 }
 
-impl Source {
-    fn at(&self, memory: &[Vec<Term>], point: &[usize]) -> Term {
+impl<W: Copy> Source<W> {
+    fn at(&self, memory: &[Vec<W>], point: &[usize]) -> W {
         match self {
             Source::Constant(term) => *term,
             Source::Memory(tensor, address) => memory[*tensor][address.at(point)],
@@ -211,28 +228,28 @@ impl Source {
 }
 
 /// An operation with its addresses worked out.
-enum Action {
+enum Action<W> {
     MultiplyAdd {
-        start: Option<(Source, u32)>,
-        product: Option<(Source, Source)>,
+        start: Option<(Source<W>, u32)>,
+        product: Option<(Source<W>, Source<W>)>,
         square: bool,
         combine: Combine,
         finish: Finish,
         shift: u32,
     },
     Product {
-        factor: Source,
+        factor: Source<W>,
         shift: u32,
         one: i64,
     },
     Divide {
-        dividend: Source,
-        divisor: Source,
+        dividend: Source<W>,
+        divisor: Source<W>,
         places: u32,
         rounding: Rounding,
     },
     Function {
         table: u32,
-        input: Source,
+        input: Source<W>,
     },
 }

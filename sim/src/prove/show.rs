@@ -23,11 +23,11 @@ pub(super) struct Names<'a> {
     program: &'a Program,
     terms: &'a Terms,
     /// The first element that a term is.
-    first: Map<Term, Computed>,
+    first: Map<Term, Computed<Term>>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(program: &'a Program, terms: &'a Terms, computed: &[Computed]) -> Names<'a> {
+    pub(super) fn new(program: &'a Program, terms: &'a Terms, computed: &[Computed<Term>]) -> Names<'a> {
         let mut first = Map::default();
         for element in computed {
             first.entry(element.term).or_insert(*element);
@@ -36,7 +36,7 @@ impl<'a> Names<'a> {
     }
 
     /// The first element that a term is, if an operation computed it.
-    pub(super) fn computed(&self, term: Term) -> Option<Computed> {
+    pub(super) fn computed(&self, term: Term) -> Option<Computed<Term>> {
         self.first.get(&term).copied()
     }
 

@@ -5,9 +5,12 @@
 //! The host's words are the numbers of terms, so the driver of the grid packs and unpacks them as it does with any other words. Its
 //! padding, 0, is the number of the word 0.
 
+use super::reference::Algebra;
 use super::sums::{Open, SumId};
 use super::terms::{Node, Term, Terms};
 use crate::array::values::{Maker, Values};
+use arch::division::Rounding;
+use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish, RootFunction, RootInstruction};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -139,7 +142,7 @@ impl Values for Symbols {
         if tables.is_empty() {
             return (Term::default(), false);
         }
-        let table = terms.loaded_table(usage, tables);
+        let table = terms.tables.in_memory(usage, tables);
         (terms.function(table, word), false)
     }
 
@@ -161,6 +164,34 @@ impl Values for Symbols {
     }
 
     fn tables_change(&mut self) {
-        self.0.borrow_mut().forget_tables();
+        self.0.borrow_mut().tables.forget_memory();
+    }
+}
+
+impl Algebra for Symbols {
+    fn given(&mut self, tensor: usize, element: usize, step: usize) -> Term {
+        self.0.borrow_mut().given(tensor, element, step)
+    }
+
+    fn undefined(&mut self) -> Term {
+        self.0.borrow_mut().fresh(Node::Undefined)
+    }
+
+    fn finished(&mut self, sum: &Open, finish: Finish, shift: u32) -> Term {
+        let sum = self.closed(sum);
+        self.0.borrow_mut().finish(sum, finish, shift)
+    }
+
+    fn quotient(&mut self, sum: &Open, places: u32, rounding: Rounding) -> Term {
+        let sum = self.closed(sum);
+        self.0.borrow_mut().quotient(sum, places, rounding)
+    }
+
+    fn table(&mut self, table: &FunctionTable) -> u32 {
+        self.0.borrow_mut().tables.of_program(table.usage, &table.entries)
+    }
+
+    fn function(&mut self, table: u32, of: Term) -> Term {
+        self.0.borrow_mut().function(table, of)
     }
 }

@@ -16,10 +16,10 @@
 
 use super::hash::Map;
 use super::sums::{Open, Part, Product, SumId, Sums};
+use super::tables::Tables;
 use crate::array::values::Maker;
 use arch::division::{Rounding, divide, operands};
-use arch::function::evaluate;
-use arch::isa::{Finish, Segments, TableUse};
+use arch::isa::Finish;
 use arch::number::{round_half_even, saturate, wrap};
 
 /// The number of a term. The default is the word 0.
@@ -86,13 +86,6 @@ pub(super) enum Node {
     Either(Term, Term),
 }
 
-/// A function table by what it does: its use, but for where it lies, and its entries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
-    pub(super) usage: TableUse,
-    pub(super) entries: Vec<(i64, i64)>,
-}
-
 /// Who made a term, and who wrote it where it was not made.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trace {
@@ -109,9 +102,7 @@ pub(super) struct Terms {
     nodes: Vec<Node>,
     index: Map<Node, Term>,
     pub(super) sums: Sums,
-    tables: Vec<Table>,
-    /// Tables in the memory of the grid that roots have used since it was last written.
-    loaded: Vec<(TableUse, u32)>,
+    pub(super) tables: Tables,
     /// Those that have been computing and writing, from number 1 on.
     makers: Vec<Maker>,
     maker_numbers: Map<Maker, u32>,
@@ -128,8 +119,7 @@ impl Terms {
             nodes: Vec::new(),
             index: Map::default(),
             sums: Sums::new(accumulator),
-            tables: Vec::new(),
-            loaded: Vec::new(),
+            tables: Tables::new(word),
             makers: Vec::new(),
             maker_numbers: Map::default(),
             maker: 0,
@@ -147,10 +137,6 @@ impl Terms {
 
     pub(super) fn node(&self, term: Term) -> Node {
         self.nodes[term.0 as usize]
-    }
-
-    pub(super) fn table(&self, number: u32) -> &Table {
-        &self.tables[number as usize]
     }
 
     fn push(&mut self, node: Node) -> Term {
@@ -323,41 +309,9 @@ impl Terms {
         }
     }
 
-    /// A table of the program.
-    pub(super) fn program_table(&mut self, usage: TableUse, entries: &[(i64, i64)]) -> u32 {
-        let table =
-            Table { usage: TableUse { base: 0, ..usage }, entries: entries[..reach(&usage, self.word)].to_vec() };
-        self.number_of(table)
-    }
-
-    fn number_of(&mut self, table: Table) -> u32 {
-        let known = self.tables.iter().position(|known| *known == table);
-        known.unwrap_or_else(|| {
-            self.tables.push(table);
-            self.tables.len() - 1
-        }) as u32
-    }
-
-    /// A table as it lies in the memory of the grid.
-    pub(super) fn loaded_table(&mut self, usage: TableUse, memory: &[(i64, i64)]) -> u32 {
-        if let Some(&(_, number)) = self.loaded.iter().find(|(known, _)| *known == usage) {
-            return number;
-        }
-        let at = |entry: usize| memory[(usage.base as usize + entry) % memory.len()];
-        let entries = (0..reach(&usage, self.word)).map(at).collect();
-        let number = self.number_of(Table { usage: TableUse { base: 0, ..usage }, entries });
-        self.loaded.push((usage, number));
-        number
-    }
-
-    /// The memory of tables changes.
-    pub(super) fn forget_tables(&mut self) {
-        self.loaded.clear();
-    }
-
     pub(super) fn function(&mut self, table: u32, of: Term) -> Term {
         let word = match self.value(of) {
-            Some(value) => self.constant(self.table(table).evaluate(self.word, value)),
+            Some(value) => self.constant(self.tables.get(table).evaluate(self.word, value)),
             None => self.term(Node::Function { table, of }),
         };
         self.trace(word);
@@ -426,21 +380,5 @@ impl Terms {
     /// The move or load instruction that wrote it last.
     pub(super) fn written_by(&self, term: Term) -> Option<Maker> {
         self.maker(self.traces[term.0 as usize].wrote)
-    }
-}
-
-impl Table {
-    /// What it makes of a word.
-    pub(super) fn evaluate(&self, word: u32, x: i64) -> i64 {
-        evaluate(&self.usage, word, x, |entry| self.entries[entry]).0
-    }
-}
-
-/// Entries that words can choose from.
-fn reach(usage: &TableUse, word: u32) -> usize {
-    match usage.segments {
-        Segments::Uniform => 1 << usage.log2,
-        // The largest word is less than 2^(W-1).
-        Segments::Octave(_) => (word as usize - 1) << usage.log2,
     }
 }

@@ -1,9 +1,10 @@
 //! Terms against hand calculation, against the array, and on a grid that is broken.
 
 use super::difference::Listing;
+use super::expected::Expected;
 use super::symbols::Symbols;
 use super::terms::{Node, Term, Terms};
-use super::{Expected, Verdict, prove_on};
+use super::{Verdict, prove_on};
 use crate::array::Array;
 use crate::driver::{Driver, Run};
 use crate::eval::with_shapes_of;
@@ -103,9 +104,8 @@ fn terms_are_worth_what_the_array_computes() {
         let image = climb.image();
         let run = Run { emit_model: true, ..climb.first_steps(2) };
         let numbers = Driver::new(Array::new(&image.machine), image.clone(), Stalls::none()).run(run).expect("it runs");
-        let mut terms = Terms::new(image.machine.word(), image.machine.accumulator());
-        let expected = Expected::of(&climb.fixed, image, 2, &mut terms);
-        let shared = Rc::new(RefCell::new(terms));
+        let shared = Rc::new(RefCell::new(Terms::new(image.machine.word(), image.machine.accumulator())));
+        let expected = Expected::of(&climb.fixed, image, 2, &mut Symbols(shared.clone()));
         let grid = Array::of(&image.machine, Symbols(shared.clone()));
         let symbolic = Run { load_model: Some(&expected.model), steps: &expected.inputs, emit_model: true };
         let symbols = Driver::new(grid, image.clone(), Stalls::none()).run(symbolic).expect("it runs");

@@ -14,7 +14,7 @@ use sim::array::Array;
 use sim::eval::with_shapes_of;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
-use sim::prove::{Cause, Difference, Verdict, prove};
+use sim::prove::{Cause, Difference, Verdict, Work, prove, prove_within};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -77,10 +77,16 @@ fn planted_faults_are_refuted() {
     let (mut harmless, mut named, mut complaints) = (0, 0, Vec::new());
     for (name, climb) in subjects() {
         climb.prove().unwrap_or_else(|why| panic!("{name}: {why}"));
+        let right = prove_within(&climb.fixed, climb.image(), "", BY_RESIDUES);
+        assert!(matches!(right, Verdict::Sampled(sample) if sample.words == sample.of), "{name}: {right}");
         assert!(name != "tiles" || climb.image().tiles > 1, "it has tiles");
         for planted in Fault::ALL.into_iter().flat_map(|fault| plant(climb.image(), fault)) {
             let what = format!("{name}, {:?} of {} {}", planted.fault, planted.at.0, planted.at.1);
             let verdict = prove(&climb.fixed, &planted.image, "", 2, &mut |_, _| true);
+            // Residues see what terms see.
+            let quick = prove_within(&climb.fixed, &planted.image, "", BY_RESIDUES);
+            let seen = !matches!(quick, Verdict::Sampled(_));
+            assert_eq!(seen, !matches!(verdict, Verdict::Proven(_)), "{what}: {quick}");
             match &verdict {
                 // What makes no difference to the array, either, may be proven.
                 Verdict::Proven(_) => {
@@ -99,7 +105,7 @@ fn planted_faults_are_refuted() {
                     }
                 }
                 Verdict::Stuck(_) => *refuted.entry(planted.fault).or_default() += 1,
-                Verdict::Undecided(_) | Verdict::Incomparable(_) | Verdict::Cancelled => panic!("{what}: {verdict}"),
+                verdict => panic!("{what}: {verdict}"),
             }
         }
     }
@@ -109,6 +115,39 @@ fn planted_faults_are_refuted() {
     }
     // Where several instructions make a tensor, each a part, the report may name another part's.
     assert!(complaints.len() * 20 <= named, "{} beside {named} are not named", complaints.len());
+}
+
+/// However large the image is, everything is compared.
+const BY_RESIDUES: Work = Work { terms: 0, residues: u64::MAX };
+
+/// Of an image that is too large only the first words of a step are compared: a wrong one among them is found, and none is where there is none.
+#[test]
+fn a_sample_finds_the_wrong_words_in_it() {
+    let text =
+        "def f(float(M,N) A, float(N,M) B) -> (C, D) {\n  C(i,j) +=! A(i,k) * B(k,j)\n  D(i,j) +=! C(i,k) * C(k,j)\n}";
+    let values = |seed: usize| (0..144).map(|k| ((k * 37 + seed) % 64) as f64 / 64.0 - 0.4).collect::<Vec<f64>>();
+    let shapes = serde_json::json!({ "A": vec![vec![0; 12]; 12], "B": vec![vec![0; 12]; 12] });
+    let options = with_shapes_of(&shapes, language::Options::default());
+    let (program, _) = language::parse(Language::TensorComprehensions, text, &options).unwrap();
+    let steps = [3, 5].map(|n| BTreeMap::from([("A".to_owned(), values(n)), ("B".to_owned(), values(n + 1))]));
+    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+    let climb = Climb::new(&program, &options, &BTreeMap::new(), &steps, &grid(2, 4)).expect("an image");
+    // All of C and half of D.
+    let budget = Work { terms: 0, residues: 12 * (144 + 72) };
+    let verdict = |image: &arch::Image| prove_within(&climb.fixed, image, "", budget);
+    let Verdict::Sampled(sample) = verdict(climb.image()) else { panic!("{}", verdict(climb.image())) };
+    assert_eq!((sample.words, sample.of), (144 + 72, 288));
+    assert!(sample.to_string().contains("the first 216 of 288 words of a step, a sample, p < 2^-5"), "{sample}");
+    let (mut inside, mut outside) = (0, 0);
+    for planted in Fault::ALL.into_iter().flat_map(|fault| plant(climb.image(), fault)) {
+        let whole = prove_within(&climb.fixed, &planted.image, "", BY_RESIDUES);
+        match (&whole, verdict(&planted.image)) {
+            (Verdict::Sampled(_), sampled) => assert!(matches!(sampled, Verdict::Sampled(_)), "{sampled}"),
+            (_, Verdict::Sampled(_)) => outside += 1,
+            _ => inside += 1,
+        }
+    }
+    assert!(inside >= 20 && outside >= 1, "{inside} seen, {outside} behind the sample");
 }
 
 /// A program that says something else than the image does.

@@ -252,3 +252,44 @@ fn ties_go_to_the_first() {
         assert_eq!(found, *expected, "{lines}");
     }
 }
+
+/// A value that is computed again equals its extreme, and itself, in words as on golden: it is rounded once.
+#[test]
+fn recomputed_values_equal_their_extremes_in_words() {
+    let bodies = [
+        "M max=! A(i) * X(i)\n E(i) = A(i) * X(i) == M ? 1.0 : 0.0",
+        "M max=! A(i) * X(i)\n E(i) = M <= X(i) * A(i) ? 1.0 : 0.0",
+        "M min=! A(i) * X(i) + B(i)\n E(i) = A(i) * X(i) + B(i) > M ? 0.0 : 1.0",
+        "M max=! A(i) + 0.001 * X(i)\n D(i) = A(i) + 0.001 * X(i) - M\n E(i) = D(i) >= 0.0 ? 1.0 : 0.0",
+        "P(i) = A(i) * X(i)\n M max=! P(i)\n E(i) = A(i) * X(i) >= M ? 1.0 : 0.0",
+        "P(i) = A(i) * X(i)\n E(i) = A(i) * X(i) == P(i) ? 1.0 : 0.0",
+        "M max=! A(i) * X(i)\n N max=! X(i) * A(i)\n E(i) = (M == N) && (A(i) * X(i) == N) ? 1.0 : 0.0",
+        "M(i) max=! A(i) * X(j)\n E(i) = M(i) == A(i) * X(3) ? 1.0 : 0.0",
+    ];
+    let given = Values::from([
+        ("A".to_owned(), vec![0.31, 0.77, 1.13, -0.41]),
+        ("X".to_owned(), vec![0.91, 1.37, 0.71, 0.23]),
+        ("B".to_owned(), vec![0.07, -0.93, 0.31, 0.57]),
+    ]);
+    for body in bodies {
+        let text = format!("def f(float(4) A, float(4) X, float(4) B) -> (E) {{\n {body}\n}}");
+        let (program, _) = language::parse(TC, &text, &language::Options::default()).expect("a program");
+        let own = given.iter().filter(|(name, _)| program.tensors.iter().any(|tensor| tensor.name == **name));
+        let given: Values = own.map(|(name, values)| (name.clone(), values.clone())).collect();
+        let named = |name: &str| program.names.iter().find(|(known, _)| known == name).expect("a result").1;
+        let expected: Vec<f64> =
+            golden(&program, &given).value(named("E")).map(|value| value.unwrap_or(-1.0)).collect();
+        assert!(expected.contains(&1.0), "{body}: {expected:?}");
+        for word in [8, 11, 16, 24, 32] {
+            let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(2), word: Some(word), ..MachineSpec::default() };
+            let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+            let climb = Climb::new(&program, &options, &Values::new(), &[given.clone()], &spec).expect("an image");
+            climb
+                .run(Array::new(&climb.image().machine), Stalls::none())
+                .unwrap_or_else(|fall| panic!("{fall}\n{body}"));
+            let (fraction, words) = climb.words("E").expect("a result");
+            let found: Vec<f64> = words.iter().map(|&word| libm::ldexp(word as f64, -fraction)).collect();
+            assert_eq!(found, expected, "{word} bits: {body}");
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only  |  fixed = image: proven: ...
 //! ```
 //!
-//! `prove` climbs the last step for every image, `build` for those that take less time than to compile them.
+//! `prove` climbs the last step for all inputs and all words; `build` as far as a tenth of the compiler's work goes: with residues in place of
+//! terms, and of large images with the first words of a step.
 
 use super::design::Design;
 use super::subject::Subject;
@@ -18,8 +19,7 @@ use compiler::identity::{self, Effort};
 use compiler::tensor::Program;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::pace::multiply_adds;
-use sim::prove::{Verdict, prove};
+use sim::prove::{Verdict, Work, prove_within};
 
 /// What has been checked of one image, from the source down to its words.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -35,10 +35,10 @@ pub struct Checked {
     pub words: Option<String>,
 }
 
-/// Multiply-adds of a step up to which `build` proves an image.
-const MOST_PROVEN: u64 = 10_000;
-/// Steps of a proof: both banks, all tiles, and weights that a step has changed.
-const STEPS: usize = 2;
+/// Multiply-adds in a tenth of the time that a program takes to compile, which grows with its operations.
+fn budget(program: &fixed::Program) -> Work {
+    Work { terms: 10_000, residues: 30_000 * (program.operations.len() as u64 + 1) }
+}
 
 impl std::fmt::Display for Checked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -114,7 +114,7 @@ impl Design {
     }
 }
 
-/// Prove those of the images that are small enough.
+/// Prove the images as far as their budgets go.
 fn proven(
     checks: Vec<Checked>,
     images: &[(&'static str, &fixed::Program, &Image)],
@@ -123,19 +123,12 @@ fn proven(
     let words = |checked: Checked| {
         let found = images.iter().find(|(name, ..)| *name == checked.image);
         let Some(&(name, program, image)) = found else { return Ok(checked) };
-        let work: u64 = program.operations.iter().map(multiply_adds).sum();
-        let said = if work > MOST_PROVEN {
-            format!("not proven here, {work} multiply-adds take longer than to compile them (`tabla-gen prove`)")
-        } else {
-            match prove(program, image, source, STEPS, &mut |_, _| true) {
-                wrong @ (Verdict::Refuted(_) | Verdict::Stuck(_)) => {
-                    let why = format!("{name}: fixed ≠ image: {wrong}; this is a fault of tabla-gen");
-                    return Err(Failure::Mismatch(why));
-                }
-                verdict => verdict.to_string(),
+        match prove_within(program, image, source, budget(program)) {
+            wrong @ (Verdict::Refuted(_) | Verdict::Stuck(_)) => {
+                Err(Failure::Mismatch(format!("{name}: fixed ≠ image: {wrong}; this is a fault of tabla-gen")))
             }
-        };
-        Ok(Checked { words: Some(said), ..checked })
+            verdict => Ok(Checked { words: Some(verdict.to_string()), ..checked }),
+        }
     };
     checks.into_iter().map(words).collect()
 }

@@ -1,6 +1,6 @@
 //! One value of each, or of several that are repeated to a common shape.
 
-use super::integers::{bitwise, complement, power, quotient, shift, wrap, wrapped};
+use super::integers::{all_exact, bitwise, complement, power, quotient, shift, wrap, wrapped};
 use crate::build::{Translated, Val};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
@@ -286,6 +286,9 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
     if let Some(operation) = comparison {
         let operands = legacy(l, c)?;
         return l.builder.zip(&operands, Kind::Bool, |x| operation(x[0].clone(), x[1].clone())).map(Some);
+    }
+    if matches!(name, "BitwiseAnd" | "BitwiseOr" | "BitwiseXor" | "BitShift" | "Div" | "Mod") {
+        all_exact(l, &[c.input(0)?, c.input(1)?])?;
     }
     if matches!(name, "BitwiseAnd" | "BitwiseOr" | "BitwiseXor") {
         return bitwise(l, c, name).map(Some);

@@ -10,11 +10,13 @@
 //! `2^b` is a constant if `b` is, else a product of as many twos.
 
 use super::elementwise::legacy;
-use crate::build::{Translated, Val};
+use crate::build::{Refusal, Translated, Val};
 use crate::call::Call;
 use crate::elements::Kind;
 use crate::expression::{Ex, call, call2, num, select};
 use crate::graph::Lowering;
+use arch::Code;
+use compiler::ranges::EXACT_INTEGERS;
 use compiler::tensor::{Aggregate, Function};
 
 /// Bits of the integers that double precision has, without their sign.
@@ -43,6 +45,18 @@ pub(super) fn quotient(a: Ex, b: Ex, kind: Kind) -> Ex {
     let negative = a.clone().lt(0.0).differs(b.clone().lt(0.0));
     let size = call(Function::Abs, a).floor_div(call(Function::Abs, b));
     select(negative, -size.clone(), size)
+}
+
+/// Refuse constants that double precision does not have: their low bits, which decide a result of any size, are lost.
+///
+/// # Errors
+/// E-CONST: the first of them.
+pub(super) fn all_exact(l: &Lowering<'_, '_>, operands: &[Val]) -> Translated<()> {
+    let constants = operands.iter().filter(|operand| operand.kind.is_int());
+    let mut values = constants.filter_map(|&operand| l.builder.known(operand)).flatten();
+    let Some(value) = values.find(|value| value.abs() >= EXACT_INTEGERS) else { return Ok(()) };
+    let message = format!("the integer {value:.0} is an operand, and has no exact value here");
+    Err(Refusal::new(Code::Const, message).help("integers are computed with in double precision, up to 2^53"))
 }
 
 /// The complement of each bit.

@@ -2,6 +2,9 @@
 
 mod bounds;
 pub(super) mod library;
+mod recomputed;
+
+pub use recomputed::store_recomputed;
 
 use super::expr::Expr;
 use super::fold::called;
