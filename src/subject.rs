@@ -27,6 +27,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         reading,
         function: FunctionOptions::from(&entry.stays),
         records: entry.stays.records,
+        module: global.module.clone(),
     })?;
     global.guard.reading(&project.files()).check()?;
     Ok(project)

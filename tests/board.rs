@@ -480,7 +480,7 @@ fn a_board_with_a_fixed_program() {
     let data = copy("examples/breast_cancer.csv", "data.csv", &|text| {
         text.lines().take(60).fold(String::new(), |text, line| text + line + "\n")
     });
-    let built = run(&["build", "--config", &config, "--out", &out, &program, "--data", &data]);
+    let built = run(&["build", "--module", "tabla", "--config", &config, "--out", &out, &program, "--data", &data]);
     assert_eq!(built.code, 0, "{}", built.stderr);
     // The board's top around the grid that was written.
     let mut rtl = shell::board(&machine(), &facts()).unwrap();

@@ -195,9 +195,9 @@ fn build_writes_everything_and_the_same_every_time() {
         "program.t",
         "report.json",
         "report.txt",
-        "rtl/tabla.f",
-        "rtl/tabla.v",
-        "rtl/processing_engine.v",
+        "rtl/logistic.f",
+        "rtl/logistic.v",
+        "rtl/logistic_processing_engine.v",
         "train/microcode.hex",
         "train/microcode.txt",
         "train/layout.json",
@@ -336,9 +336,9 @@ fn the_tool_works_in_an_empty_folder() {
     assert!(ran.stdout.contains("16 x 32 PEs"), "{}", ran.stdout);
     let written = |name: &str| std::fs::read_to_string(folder.path().join("out/zcu102").join(name)).unwrap();
     // The text for simulation, and the one for the device.
-    assert!(!written("rtl/multiply_add.v").contains("DSP48E2"));
-    assert!(written("rtl/device/multiply_add.v").contains("DSP48E2"));
-    assert!(written("rtl/tabla.f").ends_with("rtl/grid.v\nrtl/tabla.v\n"));
+    assert!(!written("rtl/logistic_multiply_add.v").contains("DSP48E2"));
+    assert!(written("rtl/device/logistic_multiply_add.v").contains("DSP48E2"));
+    assert!(written("rtl/logistic.f").ends_with("rtl/logistic_grid.v\nrtl/logistic.v\n"));
     // The grid can do what its program needs, and little more.
     let config = written("config.toml");
     for key in ["alignments", "shifts", "root_shifts"] {

@@ -24,7 +24,7 @@ fn a_new_project_works_at_once() {
     assert!(trained["test"]["array"]["accuracy"].as_f64().unwrap() > 0.85, "{trained}");
     run(&["explain", "--config", "board.toml"]);
     run(&["--config", "board.toml"]);
-    assert!(project.join("out/rtl/tabla.v").is_file());
+    assert!(project.join("out/rtl/model.v").is_file());
     // A second time there is something that would be lost.
     fails(&["init", &project.display().to_string()], 6, &["exists and is not empty"]);
     let again = folder.path().join("again");
@@ -65,7 +65,7 @@ fn a_new_project_of_every_kind() {
             assert_eq!(trained["confusion"]["classes"], serde_json::json!(["setosa", "versicolor", "virginica"]));
         }
         run(&["build", "--format", "json"]);
-        assert!(project.join("out/rtl/tabla.v").is_file());
+        assert!(project.join("out/rtl/model.v").is_file());
     }
     // What trains nothing has records, and a model of another tool its weights.
     let function = folder.path().join("function");

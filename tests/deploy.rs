@@ -30,7 +30,8 @@ fn hardware_that_scores_as_golden_is_written() {
         // Of each row every probability, and the label.
         assert_eq!(found["words_compared"], json!(rows * (classes + 1)), "{found}");
         assert!(found["points"].as_f64().unwrap() <= 0.5, "{found}");
-        assert!(out.join("rtl/tabla.v").is_file() && out.join("SHA256SUMS").is_file());
+        let core = Path::new(model).file_stem().unwrap().to_str().unwrap();
+        assert!(out.join(format!("rtl/{core}.v")).is_file() && out.join("SHA256SUMS").is_file());
     }
     let calibration = std::fs::read_to_string(folder.path().join("wine/calibration.csv")).unwrap();
     assert_eq!(calibration.lines().count(), 91, "a head and 90 rows");
@@ -39,7 +40,7 @@ fn hardware_that_scores_as_golden_is_written() {
     let (rebuilt, calibration) = (rebuilt.display().to_string(), calibration.display().to_string());
     let line = ["build", "tests/score/wine.onnx", "--config", "tiny", "--calibrate", &calibration, "--out", &rebuilt];
     done(&line);
-    for name in ["function/microcode.hex", "function/layout.json", "rtl/grid.v"] {
+    for name in ["function/microcode.hex", "function/layout.json", "rtl/wine_grid.v"] {
         let [one, other] =
             ["wine", "again"].map(|folder_of| std::fs::read(folder.path().join(folder_of).join(name)).unwrap());
         assert_eq!(one, other, "{name}");
@@ -68,6 +69,16 @@ fn hardware_that_scores_otherwise_is_refused_with_the_bits_it_takes() {
     let (code, found) =
         deploy("tests/score/diabetes.onnx", "diabetes", &out, &["--machine", "word=8", "--within", "5"]);
     assert_eq!(code, 0, "{found}");
+}
+
+/// A bitstream needs a board, which is said before anything is built.
+#[test]
+fn without_a_board_there_is_no_bitstream() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let line = ["deploy", "tests/score/wine.onnx", "--data", "examples/wine.csv", "--config", "tiny", "--out", &out];
+    fails(&[&line[..], &["--bitstream"]].concat(), 2, &["this needs a board"]);
+    assert!(!Path::new(&out).exists());
 }
 
 #[test]

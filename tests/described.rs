@@ -33,7 +33,7 @@ fn cores_and_component_name_what_is_there() {
     let out = folder.path();
     build(out, &["--config", "tiny"]);
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
-    for (core, list) in [("logistic.core", "rtl/tabla.f"), ("logistic_axi.core", "rtl/tabla_axi.f")] {
+    for (core, list) in [("logistic.core", "rtl/logistic.f"), ("logistic_axi.core", "rtl/logistic_axi.f")] {
         let text = read(core);
         let files = files_of_a_core(&text);
         for file in &files {
@@ -48,10 +48,10 @@ fn cores_and_component_name_what_is_there() {
     let component = read("component.xml");
     let files = elements(elements(&component, "fileSets")[0], "file");
     let files: Vec<&str> = files.iter().map(|file| elements(file, "name")[0]).collect();
-    assert_eq!(files, read("rtl/tabla_axi.f").lines().collect::<Vec<_>>());
+    assert_eq!(files, read("rtl/logistic_axi.f").lines().collect::<Vec<_>>());
 
     // Ports as Verilog declares them: direction, range, name.
-    let declared: BTreeSet<String> = read("rtl/tabla_axi.v")
+    let declared: BTreeSet<String> = read("rtl/logistic_axi.v")
         .lines()
         .map(str::trim)
         .filter(|line| line.starts_with("input ") || line.starts_with("output "))
@@ -105,7 +105,7 @@ fn a_fixed_program_has_no_shell() {
     let folder = tempfile::tempdir().unwrap();
     build(folder.path(), &["--config", "tangnano9k"]);
     for file in
-        ["rtl/tabla_axi.v", "rtl/tabla_axi.f", "logistic_axi.core", "component.xml", "testbench/axi.v", "driver"]
+        ["rtl/logistic_axi.v", "rtl/logistic_axi.f", "logistic_axi.core", "component.xml", "testbench/axi.v", "driver"]
     {
         assert!(!folder.path().join(file).exists(), "{file}");
     }

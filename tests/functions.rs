@@ -37,7 +37,7 @@ fn a_function_is_built_explained_and_simulated() {
     let common = ["--entry", "conv", "--inputs", &inputs, "--config", "tiny"];
     let built = done(&[&["build", &program, "--out", out, "--format", "json"], &common[..]].concat()).json();
     assert!(built["report"]["cycles"]["cycles_per_sample"].as_f64().unwrap() > 1.0, "{built}");
-    for name in ["rtl/tabla.v", "function/microcode.hex", "function/layout.json", "report.txt", "program.tc"] {
+    for name in ["rtl/conv.v", "function/microcode.hex", "function/layout.json", "report.txt", "program.tc"] {
         assert!(fs::metadata(folder.path().join("out").join(name)).unwrap().len() > 0, "{name}");
     }
     let listing = done(&[&["explain", &program], &common[..]].concat()).stdout;

@@ -110,14 +110,18 @@ fn texts_are_those_of_a_harmless_project() {
             String::from_utf8_lossy(&evil_files[&core.with_file_name(format!("{stem}{evil}"))]).replace(stem, "good");
         assert_eq!(text, String::from_utf8_lossy(&good_files[&Path::new("out").join(good)]));
     }
+    let upper = stem.to_uppercase();
     let component = String::from_utf8_lossy(&evil_files[Path::new("out/component.xml")]).replace(stem, "good");
     assert_eq!(component, String::from_utf8_lossy(&good_files[Path::new("out/component.xml")]));
     for name in [
-        "out/rtl/tabla.v",
-        "out/rtl/tabla_axi.v",
+        "out/rtl/good.v",
+        "out/rtl/good_axi.v",
         "out/vivado.tcl",
         "out/driver/tabla.py",
-        "out/driver/tabla.h",
+        "out/driver/good.h",
+        "out/driver/good_train.c",
+        "out/driver/good_predict.h",
+        "out/litex/good_litex.py",
         "out/testbench/Makefile",
         "out/testbench/main.cpp",
         "out/testbench/grid.h",
@@ -125,8 +129,11 @@ fn texts_are_those_of_a_harmless_project() {
         "out/testbench/input.hex",
         "out/testbench/expected.hex",
     ] {
-        let (good, evil) = (good_files.remove(Path::new(name)), evil_files.get(Path::new(name)));
-        assert!(good.is_some() && good.as_ref() == evil, "{name} depends on what the user's files are called");
+        let own = name.replace("good", stem);
+        let own = String::from_utf8_lossy(&evil_files[Path::new(&own)]).replace(stem, "good").replace(&upper, "GOOD");
+        let own = own.replace(&(stem[..1].to_uppercase() + &stem[1..]), "Good");
+        let good = good_files.remove(Path::new(name)).unwrap();
+        assert_eq!(String::from_utf8_lossy(&good), own, "{name} depends on what the user's files are called");
     }
     // The page tells the names, as text.
     assert_eq!(tags(&pages[0]), tags(&pages[1]));
@@ -153,9 +160,13 @@ fn tools_take_a_hostile_project() {
     let tcl = Command::new("tclsh").arg(out.join("vivado.tcl")).current_dir(&out).output().unwrap();
     let said = String::from_utf8_lossy(&tcl.stderr).into_owned();
     assert!(said.contains("invalid command name"), "{said}");
-    let verilog = fs::read_to_string(out.join("rtl/tabla.v")).unwrap()
-        + &fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
-    assert!(!verilog.contains("owned"));
+    let verilog =
+        fs::read_dir(out.join("rtl")).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap_or_default());
+    // Nothing but the name of the core, which is one word.
+    for text in verilog {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        assert!(words.filter(|word| word.contains("owned")).all(|word| word.len() > 30), "{text}");
+    }
     assert!(project.files().keys().all(|path| !path.ends_with("owned")), "{:?}", project.files().keys());
 }
 
@@ -261,12 +272,12 @@ fn nothing_of_the_users_is_replaced() {
     }
     let (code, said) = refused(&project, &[&train[..], &["--save", "z", "--checkpoint", "./z"]].concat());
     assert!(code == 2 && said.contains("are the same file"), "{said}");
-    let own = project.folder.path().join("rtl/tabla.v");
+    let own = project.folder.path().join("rtl/core.v");
     fs::create_dir(own.parent().unwrap()).unwrap();
     fs::write(&own, "mine").unwrap();
     fs::write(project.folder.path().join("report.json"), "mine").unwrap();
     for arguments in [
-        &["build", "--data", &data, "--out", "."][..],
+        &["build", "--module", "core", "--data", &data, "--out", "."][..],
         &["report", "--data", &data, "--epochs", "1", "--out", "."],
         &["explore", "--data", &data, "--pus", "1", "--workflow", "boards/../rtl/.."],
     ] {
@@ -274,13 +285,13 @@ fn nothing_of_the_users_is_replaced() {
         let (code, said) = refused(&project, arguments);
         assert!(code == 6 && said.contains("--force"), "{arguments:?}: {said}");
     }
-    project.run(&["build", "--data", &data, "--out", ".", "--force"]);
+    project.run(&["build", "--module", "core", "--data", &data, "--out", ".", "--force"]);
     assert_ne!(fs::read_to_string(&own).unwrap(), "mine");
     // Its own folder it replaces, unless somebody has changed it.
-    project.run(&["build", "--data", &data, "--out", "."]);
+    project.run(&["build", "--module", "core", "--data", &data, "--out", "."]);
     fs::write(&own, "changed").unwrap();
-    let (code, said) = refused(&project, &["build", "--data", &data, "--out", "."]);
-    assert!(code == 6 && said.contains("rtl/tabla.v"), "{said}");
+    let (code, said) = refused(&project, &["build", "--module", "core", "--data", &data, "--out", "."]);
+    assert!(code == 6 && said.contains("rtl/core.v"), "{said}");
 }
 
 /// A folder `fpga` of somebody else's is no place for tools.

@@ -61,3 +61,33 @@ fn text_for_devices() {
     let said = is_clean_with(leaves("ecp5"), ecp5, "").unwrap_err();
     assert!(said.contains("PINMISSING") && !said.contains("UNUSED"), "{said}");
 }
+
+/// The files that `build` writes, with the waivers beside them, as `FuseSoC` gives them to Verilator: memories of programs inside are never written.
+#[test]
+fn programs_inside_are_clean() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    let root = Toolbox::default().package("verilator").unwrap_or_else(|missing| panic!("{missing}; run scripts/setup"));
+    let config = out.join("rom.toml");
+    let keys = "[machine]\npus = 2\npes_per_pu = 2\nscalar = true\n[build]\nmicrocode = \"rom\"\n";
+    std::fs::write(&config, keys).unwrap();
+    for (program, core) in
+        [("programs/softmax.t", "softmax"), ("programs/svm.t", "svm"), ("tests/score/trees.onnx", "trees")]
+    {
+        let mut build = std::process::Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+        build.args(["build", program, "--config"]).arg(&config).arg("--out").arg(out.join(core));
+        let built = build.output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let lint = |waivers: &str| {
+            let mut verilator = std::process::Command::new(root.join("bin/verilator_bin"));
+            verilator.env("VERILATOR_ROOT", &root).current_dir(out.join(core)).args(["--lint-only", "-Wall"]);
+            let list = format!("rtl/{core}.f");
+            let said = verilator.args(["--top-module", core, waivers, "-f", &list]).output().unwrap();
+            String::from_utf8_lossy(&said.stderr).into_owned()
+        };
+        assert_eq!(lint("rtl/waivers.vlt"), "");
+        // The waivers of grids that load programs do not do for these.
+        std::fs::write(out.join(core).join("other.vlt"), hdl::lint_waivers()).unwrap();
+        assert!(lint("other.vlt").contains("'write_data'"));
+    }
+}

@@ -18,6 +18,9 @@ fn build_with(config: &str, out: &Path, program: &Path) {
 fn build_on(config: &str, out: &Path, program: &Path, arguments: &[(&str, &Path)]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
     command.args(["--config", config, "build"]).arg(program).arg("--out").arg(out);
+    if !arguments.iter().any(|(name, _)| *name == "--module") {
+        command.args(["--module", "tabla"]);
+    }
     for (name, value) in arguments {
         command.arg(name).arg(value);
     }
@@ -106,7 +109,7 @@ fn a_function_has_a_testbench() {
     let output = make(&out, &["run"]);
     // One word per record, and the records come round until there are sixteen.
     assert!(output.status.success() && said(&output).contains("PASS: 16 words"), "{}", said(&output));
-    alter(&out.join("rtl/multiply_add.v"), PRODUCT.0, PRODUCT.1);
+    alter(&out.join("rtl/dot_multiply_add.v"), PRODUCT.0, PRODUCT.1);
     let output = make(&out, &["run", "STALLS=3"]);
     assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
 }
@@ -123,14 +126,17 @@ fn a_hostile_name_is_only_a_name() {
     fs::copy(root.join("programs/logistic.t"), &program).unwrap();
     fs::copy(root.join("programs/logistic.toml"), program.with_extension("toml")).unwrap();
     let out = folder.path().join("out");
-    build(&out, &program);
-    let mut names: Vec<String> =
-        fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    let core =
-        names.iter().find(|name| Path::new(name).extension().is_some_and(|extension| extension == "core")).unwrap();
-    assert!(core.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.'), "{core}");
-    for name in ["testbench/Makefile", "testbench/main.cpp", "testbench/grid.h", "rtl/tabla.v", core] {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    let output = command.args(["--config", "tiny", "build"]).arg(&program).arg("--out").arg(&out).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let names = fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut cores: Vec<String> = names.filter_map(|name| name.strip_suffix(".core").map(str::to_owned)).collect();
+    cores.sort();
+    let [core, shell] = &cores[..] else { panic!("{cores:?}") };
+    assert_eq!(*shell, format!("{core}_axi"));
+    assert!(core.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{core}");
+    let [verilog, fusesoc] = [format!("rtl/{core}.v"), format!("{core}.core")];
+    for name in ["testbench/Makefile", "testbench/main.cpp", "testbench/grid.h", &verilog, &fusesoc] {
         let text = fs::read_to_string(out.join(name)).unwrap();
         assert!(!text.contains("touch owned") && !text.contains("$(touch"), "{name}");
     }

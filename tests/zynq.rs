@@ -87,7 +87,8 @@ fn project(stream_words: u32) -> tempfile::TempDir {
 }
 
 fn build(folder: &Path) -> PathBuf {
-    let (code, said) = tool(folder, &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
+    let (code, said) =
+        tool(folder, &["--config", "zynq.toml", "build", "--module", "tabla", "--data", "data.csv", "--out", "out"]);
     assert_eq!(code, 0, "{said}");
     folder.join("out")
 }
@@ -278,7 +279,10 @@ fn the_python_driver_keeps_what_is_resident() {
     write("in.json", r#"{"x": [4, 4, 4], "W": [[1, -2, 0.5], [0.25, 3, -1]], "b": [0.5, -1]}"#);
     let machine = toml::to_string(&machine(8)).unwrap();
     write("zynq.toml", &format!("program = \"dense.tc\"\n[machine]\n{machine}[board]\nname = \"zcu102\"\n"));
-    let (code, said) = tool(folder.path(), &["--config", "zynq.toml", "build", "--inputs", "in.json", "--out", "out"]);
+    let (code, said) = tool(
+        folder.path(),
+        &["--config", "zynq.toml", "build", "--module", "tabla", "--inputs", "in.json", "--out", "out"],
+    );
     assert_eq!(code, 0, "{said}");
     let records = json!([{ "x": [[1, 2, 4]] }, { "x": [[2, -1, 4], [0, 0, 1]] }]);
     let values = json!({ "records": records, "model": { "W": [[1, -2, 0.5], [0.25, 3, -1]], "b": [0.5, -1] } });
@@ -462,8 +466,10 @@ fn hostile_names_stay_names() {
         let config =
             config(&machine(8)).replace("h = 12\n", "").replace("\"zcu102\"", "\"evil board [exec touch hacked]\"");
         fs::write(folder.path().join("zynq.toml"), config).unwrap();
-        let (code, said) =
-            tool(folder.path(), &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
+        let (code, said) = tool(
+            folder.path(),
+            &["--config", "zynq.toml", "build", "--module", "tabla", "--data", "data.csv", "--out", "out"],
+        );
         // A board file or a word may be refused; what is accepted does no harm.
         if code != 0 {
             assert_eq!(code, 1, "{word}: {said}");

@@ -1,4 +1,9 @@
-//! Generated hardware: Verilog text and the ports of its top module.
+//! Generated hardware: Verilog text and the ports of its top module. Several cores in one design: [`CoreName`].
+
+mod core_name;
+pub mod keywords;
+
+pub use core_name::CoreName;
 
 /// Direction of a port, seen from the design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +57,12 @@ impl Rtl {
             port("out_valid", Output, 1),
             port("out_ready", Input, 1),
         ]
+    }
+
+    /// The same, named for a core.
+    #[must_use]
+    pub fn named(&self, core: &CoreName) -> Rtl {
+        Rtl { top: core.module(&self.top), verilog: core.verilog(&self.verilog, &[]), ports: self.ports.clone() }
     }
 
     /// Each module by itself, children before parents: its name, and its text with what stands before it since the module above.

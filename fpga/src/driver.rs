@@ -5,13 +5,19 @@
 use arch::Machine;
 use arch::axi::{self, Cause, Geometry};
 use arch::registers::{self, Region};
+use arch::rtl::CoreName;
 use std::fmt::Write;
 
 const HEADER: &str = include_str!("driver/tabla.h");
 const MODULE: &str = include_str!("driver/tabla.py");
 
+/// Where the C header of a core is.
+pub fn header_name(core: &CoreName) -> String {
+    core.text("driver/tabla.h")
+}
+
 /// The C header.
-pub fn c_header(machine: &Machine) -> String {
+pub fn c_header(core: &CoreName, machine: &Machine) -> String {
     let mut defines = String::new();
     let mut define = |name: &str, value: u32, what: &str| {
         let _ = writeln!(defines, "#define TABLA_{name} {value:#x}u{}", comment(what));
@@ -29,7 +35,7 @@ pub fn c_header(machine: &Machine) -> String {
     for (cause, name, meaning, _) in Cause::ALL {
         define(&format!("CAUSE_{}", name.to_uppercase()), cause as u32, meaning);
     }
-    HEADER.replace("/*DEFINES*/\n", &defines)
+    core.text(&HEADER.replace("/*DEFINES*/\n", &defines))
 }
 
 fn comment(what: &str) -> String {
@@ -97,7 +103,7 @@ mod tests {
     #[test]
     fn drivers_know_the_grid_and_the_map() {
         let machine = Machine::grid(2, 4, 16).unwrap();
-        let (header, module) = (c_header(&machine), python(&machine));
+        let (header, module) = (c_header(&CoreName::near("net"), &machine), python(&machine));
         for (name, value) in [
             ("WINDOW", "0x400000"),
             ("ADDRESS_SPACE", "0x800000"),
@@ -106,11 +112,11 @@ mod tests {
             ("CTRL_START", "0x1"),
             ("CTRL_DONE", "0x2"),
         ] {
-            assert!(header.contains(&format!("#define TABLA_{name} {value}u")), "{name}\n{header}");
+            assert!(header.contains(&format!("#define NET_{name} {value}u")), "{name}\n{header}");
             assert!(module.contains(&format!("{name} = {value}")), "{name}\n{module}");
         }
         let widths = 16 * 0x10000 + machine.accumulator();
-        assert!(header.contains(&format!("#define TABLA_WIDTHS_VALUE {widths:#x}u")), "{header}");
+        assert!(header.contains(&format!("#define NET_WIDTHS_VALUE {widths:#x}u")), "{header}");
         // Bits 31, 30 and 25: docs/registers.md.
         let spec = MachineSpec {
             pad_register: Some(true),
@@ -123,7 +129,7 @@ mod tests {
         assert!(python(&other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")), "{widths:#x}");
         // Every cause has its number and its meaning; nothing of the templates is left open.
         for (cause, name, meaning, _) in Cause::ALL {
-            assert!(header.contains(&format!("TABLA_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");
+            assert!(header.contains(&format!("NET_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");
             assert!(module.contains(&format!("    {}: \"{meaning}\",", cause as u32)), "{module}");
         }
         assert!(!header.contains("DEFINES") && !module.contains("# CONSTANTS"));

@@ -7,19 +7,23 @@
 
 use arch::Machine;
 use arch::axi::{ADDRESS_BITS, Geometry};
+use arch::rtl::CoreName;
 use std::fmt::Write;
 
-/// Name of the Python module.
-pub const MODULE: &str = "litex/tabla_litex.py";
-/// Name of the C header.
-pub const HEADER: &str = "litex/tabla_litex.h";
-/// The C header: what it has to know of the grid is in `driver/tabla.h`.
-pub const HEADER_TEXT: &str = include_str!("litex/tabla_litex.h");
+/// Generic names of the Python module, the C header, and the source that joins it to the drivers of programs.
+pub const NAMES: [&str; 3] = ["litex/tabla_litex.py", "litex/tabla_litex.h", "litex/tabla_litex.c"];
 
 const TEMPLATE: &str = include_str!("litex/tabla_litex.py");
+const HEADER: &str = include_str!("litex/tabla_litex.h");
+const SOURCE: &str = include_str!("litex/tabla_litex.c");
+
+/// The C header and the source: what they have to know of the grid is in the header of the driver.
+pub fn c_texts(core: &CoreName) -> [String; 2] {
+    [HEADER, SOURCE].map(|text| core.text(text))
+}
 
 /// The Python module; `sources` are relative to the output folder, children before parents.
-pub fn module(machine: &Machine, top: &str, sources: &[String]) -> String {
+pub fn module(core: &CoreName, machine: &Machine, top: &str, sources: &[String]) -> String {
     let geometry = Geometry::of(machine);
     let mut constants = format!("TOP = \"{top}\"\nSOURCES = [\n");
     for source in sources {
@@ -33,7 +37,7 @@ pub fn module(machine: &Machine, top: &str, sources: &[String]) -> String {
     ] {
         let _ = writeln!(constants, "{name} = {value}  # {what}");
     }
-    TEMPLATE.replace("# CONSTANTS\n", &constants)
+    core.text(TEMPLATE).replace("# CONSTANTS\n", &constants)
 }
 
 #[cfg(test)]
@@ -52,11 +56,16 @@ mod tests {
             word: Some(16),
             ..MachineSpec::default()
         };
-        let text = module(&Machine::try_from(spec).unwrap(), "tabla_axi", &["a.v".to_owned(), "rtl/b.v".to_owned()]);
+        let text = module(
+            &CoreName::near("net"),
+            &Machine::try_from(spec).unwrap(),
+            "tabla_axi",
+            &["a.v".to_owned(), "rtl/b.v".to_owned()],
+        );
         let expected = "TOP = \"tabla_axi\"\nSOURCES = [\n    \"a.v\",\n    \"rtl/b.v\",\n]\n\
                         ADDRESS_BITS = 23  # of the registers, bytes\nINPUT_BITS = 128  # of a transfer of the input\n\
                         OUTPUT_BITS = 16  # of a transfer of the output\n";
         assert!(text.contains(expected), "{text}");
-        assert!(!text.contains("# CONSTANTS") && text.contains("def add_tabla("));
+        assert!(!text.contains("# CONSTANTS") && text.contains("def add_net("));
     }
 }

@@ -56,7 +56,7 @@ def build(name):
     config = WORK / f"{name}.toml"
     config.write_text(f"[machine]\n{machine}")
     out = WORK / name
-    run(["cargo", "run", "--locked", "--quiet", "--", "--config", config, "build", ROOT / program, *arguments, "--out", out], cwd=ROOT)
+    run(["cargo", "run", "--locked", "--quiet", "--", "--config", config, "build", ROOT / program, "--module", "tabla", *arguments, "--out", out], cwd=ROOT)
     return out
 
 

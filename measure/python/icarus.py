@@ -74,7 +74,7 @@ def build(name):
         config = WORK / f"{name}.toml"
         config.write_text(random_config(int(name.removeprefix("random-"))))
     out = WORK / name
-    result = run(["cargo", "run", "--locked", "--quiet", "--", "--config", config, "--out", out], cwd=ROOT)
+    result = run(["cargo", "run", "--locked", "--quiet", "--", "--config", config, "--module", "tabla", "--out", out], cwd=ROOT)
     if result.returncode != 0:
         sys.exit(f"{name}: cannot be built:\n{result.stdout}")
     return out

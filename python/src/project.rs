@@ -77,6 +77,7 @@ impl Reading {
             reading: Options { set, entry: self.function.clone(), ..Options::default() },
             function: FunctionOptions { resident: self.resident.clone(), state: self.state.clone() },
             records: None,
+            module: None,
         })
     }
 }

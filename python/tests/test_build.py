@@ -80,7 +80,7 @@ def test_figures(tmp_path):
     assert (hardware.bound_by, hardware.bound) == max(bounds.items(), key=lambda bound: bound[1])
     assert hardware.bound <= hardware.cycles_per_sample < 10 * hardware.bound
     assert hardware.samples_per_second == pytest.approx(hardware.clock_mhz * 1e6 / hardware.cycles_per_sample)
-    assert "ulx3s-25f" in repr(hardware) and "rtl/tabla.v" in hardware._repr_html_()
+    assert "ulx3s-25f" in repr(hardware) and "rtl/logistic.v" in hardware._repr_html_()
 
 
 def test_no_board_has_no_room(tmp_path):

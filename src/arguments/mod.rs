@@ -16,6 +16,7 @@ pub use plan::{PlanOptions, SelectionOptions};
 pub use typed::typed;
 pub use values::{Dialect, Format, LimitName, Ranks, TemplateName};
 
+use arch::rtl::CoreName;
 use clap::{Args, Parser, Subcommand};
 use compiler::language::Language;
 use help::config_help;
@@ -90,6 +91,9 @@ pub struct Global {
     /// The paths that were typed.
     #[arg(skip)]
     pub guard: Guard,
+    /// Name of the generated module, and prefix of all others (build, deploy); default: the config's, or the program's name
+    #[arg(long, global = true, value_name = "NAME", value_parser = CoreName::new)]
+    pub module: Option<CoreName>,
     /// Print only results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -402,6 +406,9 @@ pub struct Deploy {
     /// Seed of the split
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Then make the bitstream of the board
+    #[arg(long)]
+    pub bitstream: bool,
 }
 
 /// Training on a board, with the options of `train`, or a function there.

@@ -7,7 +7,7 @@
 //! | `summary.json` | clocks, cells, seed, sum of the bitstream, versions |
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
-use crate::arguments::{Format, Global, Target};
+use crate::arguments::{Global, Target};
 use crate::commands::build;
 use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
@@ -18,12 +18,13 @@ use fpga::vivado::{BITSTREAM, HANDOFF, VivadoError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
-use workbench::Failure;
 use workbench::build::Built;
 use workbench::documents::Document;
 use workbench::report::page::{charts, die};
 use workbench::writing::folder::Earlier;
+use workbench::writing::guard::Guard;
 use workbench::writing::{self, Files};
+use workbench::{Failure, Source};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
@@ -31,18 +32,37 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let out = project.out_folder(global.out.as_deref());
     let mut hardware = Hardware::new(&project, &out, &global.guard)?;
     let built = build::everything(&project, target, talk)?;
-    hardware.needs = built.needs;
-    let Built { files, .. } = &built;
     let guard = global.guard.reading(&project.files());
-    let Some(flow) = &hardware.flow else {
-        guard.check_work(&out, |name| [BITSTREAM, HANDOFF].contains(&name))?;
-        files.publish(&out, Earlier::Removed, &guard)?;
-        return vivado(&hardware, &out, global.format, talk);
-    };
-    let Some(constraints) = hardware.constraints(&built.machine)? else {
-        return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
-    };
-    files.publish(&out, Earlier::Removed, &guard)?;
+    check(&mut hardware, &built, &out, &guard)?;
+    built.files.publish(&out, Earlier::Removed, &guard)?;
+    let (text, made) = make(&hardware, &built, &out, global, talk)?;
+    output::either(global.format, || text, || Document::new(made))
+}
+
+/// Refuse, before anything is written, a board without pins, and files in the way of the vendor's tool.
+pub(super) fn check(hardware: &mut Hardware<'_>, built: &Built, out: &Path, guard: &Guard) -> Result<(), Failure> {
+    hardware.needs = built.needs;
+    if hardware.flow.is_none() {
+        return guard.check_work(out, |name| [BITSTREAM, HANDOFF].contains(&name));
+    }
+    constraints(hardware, built).map(drop)
+}
+
+fn constraints(hardware: &Hardware<'_>, built: &Built) -> Result<Source, Failure> {
+    let no_pins = || Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title));
+    hardware.constraints(&built.machine)?.ok_or_else(no_pins)
+}
+
+/// The bitstream of what is built and published in `out`: a text, and a document.
+pub(super) fn make(
+    hardware: &Hardware<'_>,
+    built: &Built,
+    out: &Path,
+    global: &Global,
+    talk: &Talk,
+) -> Result<(String, Made), Failure> {
+    let Some(flow) = &hardware.flow else { return vivado(hardware, out, talk) };
+    let constraints = constraints(hardware, built)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
     hardware.add_flow(&built.machine, SEEDS[0], &global.guard)?;
@@ -57,9 +77,9 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     };
     let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut progress);
     let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
-    let summary = summary(&hardware, synthesis, &bitstream);
+    let summary = summary(hardware, synthesis, &bitstream);
     let mut files = Files::new();
-    let title = format!("{} on {}, seed {}", project.name(), hardware.facts.title, bitstream.seed);
+    let title = format!("{} on {}, seed {}", hardware.project.name(), hardware.facts.title, bitstream.seed);
     if let Some(die) = die::svg(&bitstream.die, &title) {
         files.add(DIE, charts::alone(&die));
     }
@@ -67,32 +87,21 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
     files.publish(&hardware.folder, Earlier::Kept, &global.guard)?;
     let file = bitstream.file.display().to_string();
-    output::either(
-        global.format,
-        || {
-            let clock = bitstream.routed.critical().map_or(String::new(), |clock| {
-                format!(
-                    "clock {:.2} MHz, {:.2} MHz asked for, seed {}\n",
-                    clock.achieved_mhz, clock.constraint_mhz, bitstream.seed
-                )
-            });
-            format!("{text}{clock}{file}\nload it with: {} {file}\n", hardware.facts.programmer)
-        },
-        || Document::new(Made { bitstream: file.clone(), summary: Some(summary) }),
-    )
+    let clock = bitstream.routed.critical().map_or(String::new(), |clock| {
+        let (reached, wanted) = (clock.achieved_mhz, clock.constraint_mhz);
+        format!("clock {reached:.2} MHz, {wanted:.2} MHz asked for, seed {}\n", bitstream.seed)
+    });
+    let text = format!("{text}{clock}{file}\nload it with: {} {file}\n", hardware.facts.programmer);
+    Ok((text, Made { bitstream: file, summary: Some(summary) }))
 }
 
 /// The way of devices without an open flow: the vendor's tool runs the script that `build` has written.
-fn vivado(hardware: &Hardware<'_>, out: &Path, format: Format, talk: &Talk) -> Result<(), Failure> {
+fn vivado(hardware: &Hardware<'_>, out: &Path, talk: &Talk) -> Result<(String, Made), Failure> {
     talk.detail(format!("running vivado with the script in {}; this takes a while", out.display()));
     match fpga::vivado::run(&hardware.facts.part, out, &Toolbox::default()) {
         Ok(bitstream) => {
-            let file = bitstream.display().to_string();
-            output::either(
-                format,
-                || format!("{file}\n"),
-                || Document::new(Made { bitstream: file.clone(), summary: None }),
-            )
+            let bitstream = bitstream.display().to_string();
+            Ok((format!("{bitstream}\n"), Made { bitstream, summary: None }))
         }
         Err(error @ VivadoError::File { .. }) => Err(Failure::File(error.to_string())),
         Err(error) => Err(Failure::Tool(error.to_string())),

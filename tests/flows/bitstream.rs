@@ -103,7 +103,7 @@ fn a_bitstream_for_ecp5() {
     crate::tool::schema::holds(&written_summary, "summary");
     assert_eq!(&written_summary, summary);
     assert!(!written.contains(&project.folder.path().display().to_string()), "no path of this machine");
-    assert!(project.has("rtl/tabla.v") && project.has("fpga/design.v") && project.has("fpga/pins.lpf"));
+    assert!(project.has("rtl/linear.v") && project.has("fpga/design.v") && project.has("fpga/pins.lpf"));
     let makefile = fs::read_to_string(project.folder.path().join("out/fpga/Makefile")).unwrap();
     for line in ["bitstream.bit: routed.config", "--25k --package CABGA381 --speed 6", "-s synthesis.ys", "SEED ?= 1"] {
         assert!(makefile.contains(line), "{makefile}");
@@ -205,7 +205,7 @@ fn tools_are_missing() {
     // The vendor's tool: what it needs is there.
     let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0", "name = \"zcu102\"");
     fails(&project.run(&["bitstream"], bare), 5, &["vivado is not on PATH", "licence"]);
-    assert!(project.has("vivado.tcl") && project.has("rtl/tabla.v"));
+    assert!(project.has("vivado.tcl") && project.has("rtl/linear.v"));
 }
 
 #[test]

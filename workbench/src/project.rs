@@ -8,6 +8,7 @@
 //! | [`settings`] | the `[train]` table beside a program |
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+//! | `names` | where results go, and what the core is called |
 //! | [`store`] | the sample store beside a grid |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
@@ -15,6 +16,7 @@ pub mod board;
 pub mod config;
 mod files;
 pub mod library;
+mod names;
 pub mod plan;
 pub mod recipe;
 pub mod resident;
@@ -35,6 +37,7 @@ use crate::room::Room;
 use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
+use arch::rtl::CoreName;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
@@ -74,6 +77,8 @@ pub struct Project {
     stays_asked: FunctionOptions,
     /// Records per step of a function, as the command line has them.
     records_asked: Option<RecordsPerStep>,
+    /// Name of the generated core, as the command line has it.
+    core_asked: Option<CoreName>,
     /// Existing grid to compile for.
     target_grid: Option<Machine>,
     /// How many boards share its batches.
@@ -101,6 +106,8 @@ pub struct Request {
     pub function: FunctionOptions,
     /// Records per step of a function, if the command line says how many.
     pub records: Option<RecordsPerStep>,
+    /// Name of the generated core, if the command line names one.
+    pub module: Option<CoreName>,
 }
 
 /// What of a project is in memory.
@@ -179,7 +186,7 @@ impl Project {
         let configured = own.is_some_and(|own| library::same(&own, &path));
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
+        Ok(project.asked(request))
     }
 
     /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
@@ -217,7 +224,7 @@ impl Project {
             path,
         };
         let project = Project::new(inputs, request.reading.clone())?;
-        Ok(Project { stays_asked: request.function.clone(), records_asked: request.records, ..project })
+        Ok(project.asked(request))
     }
 
     /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
@@ -236,10 +243,12 @@ impl Project {
         };
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let configured = own.is_some_and(|own| library::same(&own, &self.path));
-        let Project { path, source, language, imported, settings, trained, stays_asked, records_asked, .. } = self;
+        let Project {
+            path, source, language, imported, settings, trained, stays_asked, records_asked, core_asked, ..
+        } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained, stays_asked, records_asked, ..project })
+        Ok(Project { trained, stays_asked, records_asked, core_asked, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
@@ -291,6 +300,7 @@ impl Project {
             trained: None,
             stays_asked,
             records_asked,
+            core_asked: None,
             target_grid,
             divided: None,
             calibrate: None,
@@ -565,16 +575,6 @@ impl Project {
     /// A path of the config, as seen from the working directory.
     pub fn beside_config(&self, path: Option<&PathBuf>) -> Option<PathBuf> {
         beside(self.config_source.as_ref(), path)
-    }
-
-    /// Where `build` writes.
-    pub fn out_folder(&self, asked: Option<&Path>) -> PathBuf {
-        let default = || {
-            let config = self.config_source.as_ref().and_then(|(path, _)| path.file_stem());
-            let name = config.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned());
-            Path::new("out").join(name)
-        };
-        asked.map(Path::to_owned).or_else(|| self.beside_config(self.config.build.out.as_ref())).unwrap_or_else(default)
     }
 }
 

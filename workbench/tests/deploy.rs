@@ -53,18 +53,18 @@ fn a_wrong_line_of_the_written_verilog_is_noticed() {
     let nothing = |_: &Path| {};
     let (published, deployed) = deploy(&place, &nothing);
     published.unwrap();
-    assert!(deployed.unwrap().points.unwrap() <= 0.5 && place.join("rtl/tabla.f").is_file());
+    assert!(deployed.unwrap().points.unwrap() <= 0.5 && place.join("rtl/wine.f").is_file());
     fs::remove_dir_all(&place).unwrap();
     // A product of an operand with itself: words come, and they are wrong.
     let (published, deployed) =
-        deploy(&place, &|folder| replace(folder, "rtl/multiply_add.v", "held_a * held_b", "held_a * held_a"));
+        deploy(&place, &|folder| replace(folder, "rtl/wine_multiply_add.v", "held_a * held_b", "held_a * held_a"));
     let refused = published.unwrap_err();
     assert!(matches!(&refused, Failure::Mismatch(said) if said.contains("written Verilog differs")), "{refused}");
     let deployed = deployed.unwrap();
     assert!(deployed.points.unwrap() > 0.5 && deployed.first_difference.is_some(), "{deployed:?}");
     // A grid that never has a word to send.
     let (published, _) =
-        deploy(&place, &|folder| replace(folder, "rtl/tabla.v", ".out_valid(out_valid)", ".out_valid()"));
+        deploy(&place, &|folder| replace(folder, "rtl/wine.v", ".out_valid(out_valid)", ".out_valid()"));
     assert!(matches!(published.unwrap_err(), Failure::Mismatch(_)));
     // Microcode of another program.
     let (published, _) = deploy(&place, &|folder| replace(folder, "function/microcode.hex", "\n10001 ", "\n10002 "));

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*DEFINES*/
 
 /* One write through the control port: a line of microcode.hex. */
@@ -14,7 +18,11 @@ struct tabla_write {
     uint32_t data;
 };
 
-/* `base` is where the AXI4-Lite port is mapped, TABLA_ADDRESS_SPACE bytes of it. */
+/* `base` is where the AXI4-Lite port is mapped, TABLA_ADDRESS_SPACE bytes of it. With TABLA_IO, where registers are no memory, both are yours. */
+#ifdef TABLA_IO
+uint32_t tabla_get(volatile void *base, uint32_t offset);
+void tabla_set(volatile void *base, uint32_t offset, uint32_t value);
+#else
 static inline uint32_t tabla_get(volatile void *base, uint32_t offset)
 {
     return *(volatile uint32_t *)((volatile uint8_t *)base + offset);
@@ -24,6 +32,7 @@ static inline void tabla_set(volatile void *base, uint32_t offset, uint32_t valu
 {
     *(volatile uint32_t *)((volatile uint8_t *)base + offset) = value;
 }
+#endif
 
 /* 1 when the grid behind `base` is the one this file was generated for. */
 static inline int tabla_is_there(volatile void *base)
@@ -100,10 +109,20 @@ static inline int tabla_has_saturated(volatile void *base)
     return (tabla_get(base, TABLA_STATUS) & TABLA_STATUS_SATURATED) != 0;
 }
 
+/* Yours, for tabla_predict.c and tabla_train.c: where the registers are, and a whole run. That calls tabla_start, sends the input, whole
+   transfers, by DMA, takes the output, and waits for tabla_is_done; 0, or the cause of a failure. tabla_litex.c has both for LiteX. */
+extern volatile void *tabla_registers;
+uint32_t tabla_exchange(uint32_t steps, int load_model, int emit_model, const tabla_word *input, uint32_t input_words, tabla_word *output,
+    uint32_t output_words);
+
 /* Cycles of the last run. */
 static inline uint64_t tabla_cycles(volatile void *base)
 {
     return tabla_get(base, TABLA_CYCLES) | (uint64_t)tabla_get(base, TABLA_CYCLES_HIGH) << 32;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

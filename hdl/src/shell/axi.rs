@@ -149,7 +149,7 @@ fn top(machine: &Machine) -> String {
         }
     };
     format!(
-        "// {AXI_TOP}: the grid behind AXI4-Lite and AXI4-Stream.
+        "// The grid behind AXI4-Lite and AXI4-Stream.
 module {AXI_TOP} (
 {}
 );

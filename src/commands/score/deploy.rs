@@ -2,6 +2,8 @@
 
 use super::figures;
 use crate::arguments::{Deploy, Format, Global};
+use crate::commands::bitstream::{self, Made};
+use crate::hardware::Hardware;
 use crate::output::{self, Talk};
 use crate::render;
 use schemars::JsonSchema;
@@ -17,6 +19,9 @@ pub struct Written {
     /// The folder; missing where nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     out: Option<String>,
+    /// What `--bitstream` has made of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made: Option<Made>,
     #[serde(flatten)]
     deployed: Deployed,
 }
@@ -26,13 +31,17 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     let project = options.scored.project(global)?;
     let rows = options.scored.rows();
     let terms = Terms { within: options.within, share: options.split, seed: options.seed };
+    let folder = project.out_folder(global.out.as_deref());
+    let mut hardware = options.bitstream.then(|| Hardware::new(&project, &folder, &global.guard)).transpose()?;
     let deployment = talk.during("compiling", || Deployment::new(&project, &rows, terms, talk))?;
     let warnings = deployment.built.report.warnings();
     if global.format == Format::Text {
         render::warnings(&project.source, warnings, talk);
     }
-    let folder = project.out_folder(global.out.as_deref());
     let guard = global.guard.reading(&project.files());
+    if let Some(hardware) = &mut hardware {
+        bitstream::check(hardware, &deployment.built, &folder, &guard)?;
+    }
     let mut judged = None;
     let published = deployment.built.files.publish_checked(&folder, Earlier::Removed, &guard, |written| {
         let deployed = deployment.judge(&project, written, talk)?;
@@ -43,13 +52,18 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     });
     let Some(deployed) = judged else { return published };
     let out = published.is_ok().then(|| folder.display().to_string());
-    let text = text(&deployed, out.as_deref());
+    let make = |hardware: &Hardware<'_>| bitstream::make(hardware, &deployment.built, &folder, global, talk);
+    let (more, made) = match hardware.as_ref().filter(|_| out.is_some()).map(make).transpose()? {
+        Some((text, made)) => (text, Some(made)),
+        None => (String::new(), None),
+    };
+    let text = text(&deployed, out.as_deref()) + &more;
     output::either(
         global.format,
         || text,
         || {
             let warnings = documents::messages(&project.source, warnings);
-            Document::with(Written { out, deployed }, warnings).failed(published.as_ref().err())
+            Document::with(Written { out, made, deployed }, warnings).failed(published.as_ref().err())
         },
     )?;
     published

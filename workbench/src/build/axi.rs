@@ -2,13 +2,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rtl/axi_*.v`, `rtl/tabla_axi.v` | the shell around the grid |
-//! | `rtl/tabla_axi.f` | all of it, for simulation |
+//! | `rtl/NAME_axi_*.v`, `rtl/NAME_axi.v` | the shell around the grid |
+//! | `rtl/NAME_axi.f` | all of it, for simulation |
 //! | `testbench/axi.v` | the first samples through the shell |
 //! | `NAME_axi.core` | for `FuseSoC` |
 //! | `component.xml` | for tools that read IP-XACT |
-//! | `driver/tabla.h`, `driver/tabla.py` | registers for C; for Python, with the packing of streams and a driver for PYNQ |
-//! | `litex/tabla_litex.py`, `litex/tabla_litex.h` | the grid in a `LiteX` system, and runs of it from C |
+//! | `driver/NAME.h`, `driver/tabla.py` | registers for C; for Python, with the packing of streams and a driver for PYNQ |
+//! | `driver/NAME_predict.c`, `driver/NAME_train.c` | a program on real numbers, in C ([`program_driver`](super::program_driver)) |
+//! | `litex/NAME_litex.py`, `litex/NAME_litex.h`, `litex/NAME_litex.c` | the grid in a `LiteX` system, and runs of it from C |
 //!
 //! A grid with its program inside has no shell: drivers load programs.
 
@@ -17,29 +18,35 @@ use crate::build::LICENCE;
 use crate::build::{fusesoc, testbench, verilog};
 use crate::writing::Files;
 use arch::Machine;
+use arch::rtl::Rtl;
 use fpga::{driver, ipxact, litex};
 use hdl::shell;
 
-/// Add them; `grid` are the files of the grid. The files of the shell alone.
-pub fn add(files: &mut Files, project: &Project, machine: &Machine, grid: &[String]) -> Vec<String> {
-    let shell = verilog::add(files, &shell::axi_shell(machine));
+/// Add them; `generic` is the grid before it is named, `grid` are its files. The files of the shell alone.
+pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rtl, grid: &[String]) -> Vec<String> {
+    let core = &project.core();
+    let top = &core.module(shell::AXI_TOP);
+    let shell = verilog::add(files, &core.verilog(&shell::axi_shell(machine), &[&generic.verilog]));
     let sources = [grid, &shell].concat();
-    verilog::add_list(files, shell::AXI_TOP, &sources);
-    testbench::add_axi(files);
-    fusesoc::add_axi(files, project, shell::AXI_TOP, &sources);
+    verilog::add_list(files, top, &sources);
+    testbench::add_axi(files, top);
+    fusesoc::add_axi(files, project, top, &sources);
     let component = ipxact::Component {
-        name: &fusesoc::name(project),
+        name: core.as_str(),
         vendor: fusesoc::VENDOR,
         library: fusesoc::LIBRARY,
         version: fusesoc::VERSION,
-        top: shell::AXI_TOP,
+        top,
         sources: &sources,
         machine,
     };
     files.add(ipxact::COMPONENT, ipxact::component(&component, LICENCE));
-    files.add("driver/tabla.h", driver::c_header(machine));
+    files.add(driver::header_name(core), driver::c_header(core, machine));
     files.add("driver/tabla.py", driver::python(machine));
-    files.add(litex::MODULE, litex::module(machine, shell::AXI_TOP, &sources));
-    files.add(litex::HEADER, litex::HEADER_TEXT);
+    let [module, header, source] = litex::NAMES.map(|name| core.text(name));
+    let [header_text, source_text] = litex::c_texts(core);
+    files.add(module, litex::module(core, machine, top, &sources));
+    files.add(header, header_text);
+    files.add(source, source_text);
     shell
 }

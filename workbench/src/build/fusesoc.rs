@@ -1,8 +1,8 @@
 //! Cores for `FuseSoC` (CAPI2): the grid, and the grid behind AXI, each with its simulation, lint and synthesis.
 //!
 //! ```text
-//! NAME.core        sim (Verilator), lint, synth     top module tabla
-//! NAME_axi.core    sim (Icarus), lint, synth        top module tabla_axi
+//! NAME.core        sim (Verilator), lint, synth     top module NAME
+//! NAME_axi.core    sim (Icarus), lint, synth        top module NAME_axi
 //! ```
 //!
 //! `fusesoc --cores-root . run --target=sim tabla-gen:generated:NAME`
@@ -45,24 +45,13 @@ enum Simulation {
 /// Add the core of the grid.
 pub fn add_grid(files: &mut Files, project: &Project, top: &str, sources: &[String]) {
     let description = "Generated accelerator and its self-checking simulation";
-    add(files, project, &Core { name: name(project), description, top, sources, simulation: Simulation::Grid });
+    add(files, project, &Core { name: top.to_owned(), description, top, sources, simulation: Simulation::Grid });
 }
 
 /// Add the core of the grid behind AXI.
 pub fn add_axi(files: &mut Files, project: &Project, top: &str, sources: &[String]) {
     let description = "Generated accelerator behind AXI and its self-checking simulation";
-    let name = format!("{}_axi", name(project));
-    add(files, project, &Core { name, description, top, sources, simulation: Simulation::Axi });
-}
-
-/// The name of a project for tools: letters, digits and `_`, beginning with a letter.
-pub fn name(project: &Project) -> String {
-    harmless(&project.name())
-}
-
-fn harmless(name: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("grid_{name}") }
+    add(files, project, &Core { name: top.to_owned(), description, top, sources, simulation: Simulation::Axi });
 }
 
 fn add(files: &mut Files, project: &Project, core: &Core<'_>) {
@@ -160,15 +149,7 @@ fn synthesis(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{harmless, synthesis};
-
-    #[test]
-    fn names_of_cores_are_harmless() {
-        assert_eq!(harmless("logistic"), "logistic");
-        assert_eq!(harmless("a b\"; $(x)\n"), "a_b_____x__");
-        assert_eq!(harmless("3"), "grid_3");
-        assert_eq!(harmless("\u{e4}"), "grid__");
-    }
+    use super::synthesis;
 
     #[test]
     fn a_family_is_synthesised_as_it_says() {

@@ -1,8 +1,8 @@
 //! `layout.json`: how tensors travel on the streams, for people who write their own driver.
 
 use arch::Image;
-use arch::image::Feed;
 use arch::image::sums::{self, Exchange};
+use arch::image::{Feed, StreamTensor};
 use arch::registers;
 use compiler::fixed::{self, Program, Role};
 use compiler::tensor::TensorId;
@@ -22,25 +22,25 @@ pub struct Layout {
     /// Bits of a word.
     word_bits: u32,
     /// Words of a beat on the way in.
-    stream_words: u32,
+    pub(super) stream_words: u32,
     /// Words of a beat on the way out.
-    output_words: u32,
+    pub(super) output_words: u32,
     /// Cycles from the start of a step to the start of the next, if its input is there.
     step_length: u32,
     /// Steps of a batch.
-    tiles: u32,
+    pub(super) tiles: u32,
     /// Where the routines begin.
-    entries: Entries,
+    pub(super) entries: Entries,
     /// What the streams carry.
-    tensors: Vec<Tensor>,
+    pub(super) tensors: Vec<Tensor>,
     /// Beats that load the model.
-    model_in: Vec<Beats>,
+    pub(super) model_in: Vec<Beats>,
     /// Beats of the input of a step.
-    step_in: Vec<Beats>,
+    pub(super) step_in: Vec<Beats>,
     /// Beats of the output of a step.
-    step_out: Vec<Beats>,
+    pub(super) step_out: Vec<Beats>,
     /// Beats of the model at the end.
-    model_out: Vec<Beats>,
+    pub(super) model_out: Vec<Beats>,
     /// How the sums of a batch leave and come back; null where batches are not divided.
     sums: Option<Sums>,
 }
@@ -99,7 +99,7 @@ impl Sums {
 
 /// Instruction numbers at which routines start; null where there is no such routine.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Entries {
+pub(super) struct Entries {
     /// Step, alu stream.
     step_alu: Option<u32>,
     /// Step, root stream.
@@ -109,36 +109,36 @@ struct Entries {
     /// Step, scalar stream.
     step_scalar: Option<u32>,
     /// Input of one step, load stream.
-    step_load: Option<u32>,
+    pub(super) step_load: Option<u32>,
     /// Emission after each step, alu stream.
-    emit_step: Option<u32>,
+    pub(super) emit_step: Option<u32>,
     /// Emission of the model, alu stream.
-    emit_model: Option<u32>,
+    pub(super) emit_model: Option<u32>,
     /// Input of the model, load stream.
-    load_model: Option<u32>,
+    pub(super) load_model: Option<u32>,
 }
 
 /// A tensor on the streams.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Tensor {
+pub(super) struct Tensor {
     /// Its name.
-    name: String,
+    pub(super) name: String,
     /// When it travels.
-    role: Travels,
+    pub(super) role: Travels,
     /// Extents in the program, outermost first.
-    shape: Vec<u32>,
+    pub(super) shape: Vec<u32>,
     /// Extents of the dimensions that beats count, outermost first: some dimensions of the program are counted in two digits. Row by
     /// row the elements are the same.
-    extents: Vec<u32>,
+    pub(super) extents: Vec<u32>,
     /// Bits after the binary point.
-    fraction_bits: i32,
+    pub(super) fraction_bits: i32,
     /// More bits after the binary point for each element, row by row, where columns of an input have their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    more_fraction_bits: Vec<i32>,
+    pub(super) more_fraction_bits: Vec<i32>,
     /// Elements that the program never computes.
     never_computed: Vec<usize>,
     /// Its words, if they are constants.
-    constant: Option<Vec<i64>>,
+    pub(super) constant: Option<Vec<i64>>,
 }
 
 /// More bits of each element of a tensor that has columns.
@@ -151,7 +151,7 @@ fn more_bits(tensor: &fixed::Tensor) -> Vec<i32> {
 /// When a tensor travels.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Travels {
+pub(super) enum Travels {
     /// To the grid, with each step.
     Input,
     /// From the grid, after each step.
@@ -164,28 +164,28 @@ enum Travels {
 
 /// Beats that carry a tensor.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Beats {
+pub(super) struct Beats {
     /// The tensor.
-    tensor: String,
+    pub(super) tensor: String,
     /// Counts of the loops, innermost last.
-    counts: Vec<u32>,
+    pub(super) counts: Vec<u32>,
     /// Lanes of a row of lanes.
-    row_lanes: u32,
+    pub(super) row_lanes: u32,
     /// One entry for each of the tensor's `extents`.
-    index: Vec<Index>,
+    pub(super) index: Vec<Index>,
 }
 
 /// The index in one dimension.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Index {
+pub(super) struct Index {
     /// Of the first lane of the first beat.
-    offset: i64,
+    pub(super) offset: i64,
     /// What each loop adds.
-    per_loop: Vec<i64>,
+    pub(super) per_loop: Vec<i64>,
     /// What each lane of a row adds.
-    per_lane: i64,
+    pub(super) per_lane: i64,
     /// What each row of lanes adds.
-    per_row: i64,
+    pub(super) per_row: i64,
 }
 
 fn travels(program: &Program, id: Option<usize>) -> Travels {
@@ -197,11 +197,29 @@ fn travels(program: &Program, id: Option<usize>) -> Travels {
     }
 }
 
+/// Names of an image's tensors as the user knows them: the last name in the source that means a tensor, if it means no other one here.
+fn names(image: &Image, program: &Program) -> Vec<String> {
+    let own = |name: &str| image.tensors.iter().any(|tensor| tensor.name == name);
+    let named = |tensor: &StreamTensor| {
+        let id = program.tensors.iter().position(|t| t.name == tensor.name)?;
+        let means = |name: &&(String, TensorId)| name.1.0 == id;
+        let mut known = program.names.iter().filter(means).map(|(name, _)| name);
+        if known.clone().any(|name| *name == tensor.name) {
+            return None;
+        }
+        let name = known.next_back()?;
+        let last = program.names.iter().rev().find(|(other, _)| other == name);
+        last.filter(|(_, last)| last.0 == id && !own(name)).map(|(name, _)| name.clone())
+    };
+    image.tensors.iter().map(|tensor| named(tensor).unwrap_or_else(|| tensor.name.clone())).collect()
+}
+
 impl Layout {
     /// The layout of an image of `program`, whose text gives its tensors these `shapes`.
     pub fn new(image: &Image, program: &Program, shapes: &BTreeMap<String, Vec<u32>>) -> Layout {
+        let names = names(image, program);
         let beats = |feed: &Feed, lanes: u32| Beats {
-            tensor: image.tensors[feed.tensor].name.clone(),
+            tensor: names[feed.tensor].clone(),
             counts: feed.counts.to_vec(),
             row_lanes: if feed.width == 0 { lanes } else { feed.width },
             index: feed
@@ -212,7 +230,7 @@ impl Layout {
         };
         let feeds = |feeds: &[Feed], lanes: u32| feeds.iter().map(|feed| beats(feed, lanes)).collect::<Vec<_>>();
         let (lanes_in, lanes_out) = (image.machine.stream_words(), image.machine.output_words());
-        let tensor = |tensor: &arch::image::StreamTensor| {
+        let tensor = |(tensor, name): (&StreamTensor, &String)| {
             let id = program.tensors.iter().position(|t| t.name == tensor.name);
             let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
                 let written = written(program, TensorId(id));
@@ -222,7 +240,7 @@ impl Layout {
             let elements = |shape: &[u32]| shape.iter().map(|&extent| u64::from(extent)).product::<u64>();
             let shape = shapes.get(&tensor.name).filter(|shape| elements(shape) == elements(&tensor.shape));
             Tensor {
-                name: tensor.name.clone(),
+                name: name.clone(),
                 role: travels(program, id),
                 shape: shape.unwrap_or(&tensor.shape).clone(),
                 extents: tensor.shape.clone(),
@@ -252,7 +270,7 @@ impl Layout {
                 emit_model: entries.emit_model,
                 load_model: entries.load_model,
             },
-            tensors: image.tensors.iter().map(tensor).collect(),
+            tensors: image.tensors.iter().zip(&names).map(tensor).collect(),
             model_in: feeds(&image.model_in, lanes_in),
             step_in: feeds(&image.step_in, lanes_in),
             step_out: feeds(&image.step_out, lanes_out),

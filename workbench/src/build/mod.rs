@@ -2,8 +2,8 @@
 //!
 //! | file | holds | written by |
 //! |---|---|---|
-//! | `rtl/*.v`, `rtl/tabla.f` | the grid: a file for each module, and a list of them | [`verilog`] |
-//! | `rtl/tabla_axi.f`, `component.xml`, `driver/`, `litex/` | the grid behind AXI, descriptions of it, drivers | [`axi`] |
+//! | `rtl/*.v`, `rtl/NAME.f` | the grid: a file for each module, and a list of them | [`verilog`] |
+//! | `rtl/NAME_axi.f`, `component.xml`, `driver/`, `litex/` | the grid behind AXI, descriptions of it, drivers | [`axi`] |
 //! | `vivado.tcl` | for Zynq | [`zynq`] |
 //! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout | [`listing`], [`layout`] |
 //! | `testbench/` | the first samples with their expected words, a main for Verilator and testbenches for other simulators, a Makefile | [`testbench`] |
@@ -16,6 +16,7 @@ pub mod axi;
 pub mod fusesoc;
 pub mod layout;
 pub mod listing;
+pub mod program_driver;
 pub mod testbench;
 pub mod verilog;
 pub mod zynq;
@@ -102,7 +103,7 @@ fn training(project: &Project, design: &Design, progress: &dyn Progress) -> Resu
     let report = Report::of_training(project, design)?;
     wanted(progress)?;
     let mut files = Files::new();
-    testbench::add(&mut files, design)?;
+    testbench::add(&mut files, &project.core(), design)?;
     wanted(progress)?;
     let shapes = design.samples.shapes();
     let mut add = |folder: &str, compiled: &Compiled, program: &Program| {
@@ -139,7 +140,7 @@ fn function(project: &Project, function: &Function, progress: &dyn Progress) -> 
     let report = Report::of_function(project, function)?;
     wanted(progress)?;
     let mut files = Files::new();
-    testbench::add_function(&mut files, function)?;
+    testbench::add_function(&mut files, &project.core(), function)?;
     let layout = Layout::new(&compiled.image, step, &function.shapes_of_step());
     add_image(&mut files, project, "function", compiled, &Fates::of_function(project, function), &layout);
     complete(project, &compiled.image, report, files)
@@ -162,14 +163,15 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files) 
     }
     let source = project.source.text.clone();
     let design = fixed.as_ref().map_or(hdl::Design::Loadable(machine), |image| hdl::Design::Fixed(image, &source));
-    let rtl = hdl::elaborate(design);
+    let (core, generic) = (project.core(), hdl::elaborate(design));
+    let rtl = generic.named(&core);
     let sources = verilog::add(&mut files, &rtl.verilog);
     verilog::add_list(&mut files, &rtl.top, &sources);
-    files.add(verilog::WAIVERS, hdl::lint_waivers());
+    files.add(verilog::WAIVERS, verilog::waivers(fixed.is_some()));
     fusesoc::add_grid(&mut files, project, &rtl.top, &sources);
     if fixed.is_none() {
-        let shell = axi::add(&mut files, project, machine, &sources);
-        zynq::add(&mut files, project, machine, &rtl.verilog, shell);
+        let shell = axi::add(&mut files, project, machine, &generic, &sources);
+        zynq::add(&mut files, project, machine, &generic, shell);
     }
     files.add("report.txt", report.text());
     files.add("report.json", pretty(&report.document()));
@@ -199,6 +201,15 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
     let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image, &project.source.text));
     files.add(format!("{folder}/microcode.txt"), listing);
     files.add(format!("{folder}/layout.json"), pretty(layout));
+    // A program inside has no driver; the rest of an epoch is a matter of whoever has an epoch.
+    let verb = match folder {
+        "function" | "predict" => "predict",
+        "train" => "train",
+        _ => return,
+    };
+    if project.config.build.microcode == Microcode::Ram {
+        program_driver::add(files, &project.core(), verb, image, layout);
+    }
 }
 
 /// The config as it was used: the user's text, and the machine that came out.

@@ -17,6 +17,7 @@ use crate::design::quick_steps;
 use crate::engines::{EngineMaker, Rung, Which};
 use crate::writing::Files;
 use arch::axi::{self, Cause, Geometry};
+use arch::rtl::CoreName;
 use arch::{Image, registers, timing};
 use hdl::shell;
 use sim::array::Array;
@@ -31,7 +32,7 @@ const STEPS: usize = 16;
 ///
 /// # Errors
 /// The array is stuck.
-pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
+pub fn add(files: &mut Files, core: &CoreName, design: &Design) -> Result<(), Failure> {
     let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
     let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("a testbench without an image".to_owned()))?;
     let steps = design.steps(STEPS.min(quick_steps(image)).min(design.samples.train.len() / design.schedule.batch));
@@ -40,7 +41,7 @@ pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
     device.load(&design.start);
     let cycles = device.run(&steps)?.cycles.unwrap_or(0);
     drop(device);
-    write(files, image, &grid.into_session(), cycles);
+    write(files, core, image, &grid.into_session(), cycles);
     Ok(())
 }
 
@@ -48,12 +49,12 @@ pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The array is stuck.
-pub fn add_function(files: &mut Files, function: &Function) -> Result<(), Failure> {
+pub fn add_function(files: &mut Files, core: &CoreName, function: &Function) -> Result<(), Failure> {
     let image = function.climb.image();
     let mut grid = Recorded::new(Array::new(&image.machine));
     let records = STEPS.min(quick_steps(image)) * function.climb.per_step;
     let cycles = function.run(&mut grid, records, Stalls::none())?.cycles;
-    write(files, image, &grid.into_session(), cycles);
+    write(files, core, image, &grid.into_session(), cycles);
     Ok(())
 }
 
@@ -70,7 +71,7 @@ fn push_beat(text: &mut String, beat: &[i64], word: u32) {
 }
 
 /// The files: what went through the ports of the array is what the Verilog is given and asked for.
-fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
+fn write(files: &mut Files, core: &CoreName, image: &Image, session: &Session, cycles: u64) {
     let machine = &image.machine;
     let word = machine.word();
     let mut control =
@@ -91,7 +92,7 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         push_beat(&mut expected, beat, word);
         let _ = writeln!(expected, " {cycle:x}");
     }
-    let top = hdl::TOP;
+    let [top, axi_top] = [hdl::TOP, shell::AXI_TOP].map(|generic| core.module(generic));
     let patience = 4 * u64::from(image.step_length) + 10_000;
     let geometry = Geometry::of(machine);
     let mut numbers = vec![
@@ -122,21 +123,21 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     ];
     let names = axi::REGISTERS.map(|register| format!("AXI_{}", register.name.to_uppercase()));
     numbers.extend(names.iter().map(String::as_str).zip(axi::REGISTERS.map(|register| register.offset.into())));
-    files.add("testbench/grid.h", header(top, &numbers));
+    files.add("testbench/grid.h", header(&top, &numbers));
     files.add("testbench/grid.vh", verilog_header(&numbers));
     files.add("testbench/main.cpp", format!("// {LICENCE}\n//\n{}", include_str!("testbench/main.cpp")));
-    let makefile = include_str!("testbench/Makefile").replace("@TOP@", top).replace("@AXI@", shell::AXI_TOP);
+    let makefile = include_str!("testbench/Makefile").replace("@TOP@", &top).replace("@AXI@", &axi_top);
     files.add("testbench/Makefile", format!("# {LICENCE}\n#\n{makefile}"));
     files.add("testbench/control.hex", control);
     files.add("testbench/input.hex", input);
     files.add("testbench/expected.hex", expected);
-    let bench = include_str!("testbench/testbench.v").replace("@TOP@", top);
+    let bench = include_str!("testbench/testbench.v").replace("@TOP@", &top);
     files.add("testbench/testbench.v", format!("// {LICENCE}\n//\n{bench}"));
 }
 
 /// Add the testbench of the grid behind AXI, which reads the files of the other one.
-pub fn add_axi(files: &mut Files) {
-    let bench = include_str!("testbench/axi.v").replace("@AXI@", shell::AXI_TOP);
+pub fn add_axi(files: &mut Files, top: &str) {
+    let bench = include_str!("testbench/axi.v").replace("@AXI@", top);
     files.add("testbench/axi.v", format!("// {LICENCE}\n//\n{bench}"));
 }
 

@@ -17,6 +17,11 @@ const FOLDER: &str = "rtl";
 /// Warnings of Verilator that are waived.
 pub const WAIVERS: &str = "rtl/waivers.vlt";
 
+/// What is waived, with or without a program inside the hardware.
+pub fn waivers(is_fixed: bool) -> String {
+    hdl::lint_waivers().to_owned() + if is_fixed { include_str!("fixed.vlt") } else { "" }
+}
+
 /// Add the modules of a text, and say which files they are.
 pub fn add(files: &mut Files, verilog: &str) -> Vec<String> {
     let modules = rtl::modules(verilog).into_iter();

@@ -9,20 +9,23 @@ use crate::Project;
 use crate::build::verilog;
 use crate::writing::Files;
 use arch::Machine;
+use arch::rtl::Rtl;
 use fpga::vivado;
 use hdl::shell;
 
-/// Add them, if the board is one of these; `generic` is the grid's text for every tool, `around` the files of the shell.
-pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &str, around: Vec<String>) {
+/// Add them, if the board is one of these; `generic` is the grid for every tool, before it is named, `around` the files of the shell.
+pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rtl, around: Vec<String>) {
     let Some(facts) = project.board.facts().filter(|facts| facts.device.family().processor) else { return };
-    let grid = hdl::elaborate_with(machine, facts.device.family().leaves());
-    let sources: Vec<String> = verilog::add_device(files, generic, &grid.verilog).into_iter().chain(around).collect();
+    let core = &project.core();
+    let [generic, grid] =
+        [generic, &hdl::elaborate_with(machine, facts.device.family().leaves())].map(|rtl| rtl.named(core).verilog);
+    let sources: Vec<String> = verilog::add_device(files, &generic, &grid).into_iter().chain(around).collect();
     let script = vivado::Project {
         part: &facts.part,
         board: &format!("xilinx.com:{}", project.board.name),
         clock_mhz: project.board.clock_mhz,
         sources: &sources,
-        top: shell::AXI_TOP,
+        top: &core.module(shell::AXI_TOP),
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));
     files.add(vivado::CONSTRAINTS, vivado::CONSTRAINTS_TEXT);

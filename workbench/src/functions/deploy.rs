@@ -14,7 +14,7 @@ use crate::build::Built;
 use crate::failure::Failure;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
-use arch::rtl::Rtl;
+use arch::rtl::{CoreName, Rtl};
 use arch::{Code, Diagnostic, Image};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,7 +125,7 @@ impl Deployment {
             let message = "the targets of the rows that are scored are all alike: they tell no score";
             return Err(Failure::data(tabled.read.origin.clone(), vec![Diagnostic::global(Code::Data, message)]));
         }
-        let (outcome, mut first_difference) = match self.run(folder, progress)? {
+        let (outcome, mut first_difference) = match self.run(&project.core(), folder, progress)? {
             Ok(outcome) => (Some(outcome), None),
             Err(stuck) => (None, Some(stuck)),
         };
@@ -174,12 +174,12 @@ impl Deployment {
     }
 
     /// All records through the written Verilog; what it says where it is stuck.
-    fn run(&self, folder: &Path, progress: &dyn Progress) -> Result<Result<Outcome, String>, Failure> {
+    fn run(&self, core: &CoreName, folder: &Path, progress: &dyn Progress) -> Result<Result<Outcome, String>, Failure> {
         let image = self.function.climb.image();
         check_microcode(folder, image)?;
         let machine = &image.machine;
         progress.note(&Note::Simulates(machine.clone()));
-        let library = Library::build(&written_rtl(folder, image)?, &Options::default())?;
+        let library = Library::build(&written_rtl(core, folder, image)?, &Options::default())?;
         let climb = &self.function.climb;
         let outcome = climb.stream(GridDevice::new(&library, machine), climb.records(), Stalls::none());
         Ok(outcome.map_err(|stuck| stuck.to_string()))
@@ -258,8 +258,8 @@ fn read(folder: &Path, name: &str) -> Result<String, Failure> {
 }
 
 /// The Verilog as it is written: the files of the list of the grid.
-fn written_rtl(folder: &Path, image: &Image) -> Result<Rtl, Failure> {
-    let top = hdl::TOP.to_owned();
+fn written_rtl(core: &CoreName, folder: &Path, image: &Image) -> Result<Rtl, Failure> {
+    let top = core.module(hdl::TOP);
     let mut verilog = String::new();
     for name in read(folder, &format!("rtl/{top}.f"))?.lines() {
         verilog += &read(folder, name)?;

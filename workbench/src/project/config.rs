@@ -10,6 +10,7 @@
 use crate::failure::{Failure, Source};
 use crate::resident::FunctionOptions;
 use arch::machine::{AUTO, MOST_ROWS, MachineSpec, SetError};
+use arch::rtl::CoreName;
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
 use compiler::language::nearest;
@@ -202,6 +203,8 @@ pub struct BuildOptions {
     /// Whether the program is loaded into the hardware or part of it.
     #[serde(default)]
     pub microcode: Microcode,
+    /// Name of the generated module, and prefix of all others; default: the program's name.
+    pub module: Option<CoreName>,
     /// Boards that will share every batch, if their grid hands out its sums (docs/ranks.md): tiles are as large as is best for so many.
     pub ranks: Option<u32>,
     /// Records that a step of a function computes at once: a number, or `"auto"` for as many as make a record fastest; default: 1.
