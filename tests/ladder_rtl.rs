@@ -16,7 +16,7 @@ use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
 use sim::grid::{Lockstep, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library};
 use std::path::Path;
 
@@ -58,8 +58,8 @@ fn climb_rtl(climb: &Climb, machine: &Machine, library: &Library) -> Result<u64,
     Ok(words)
 }
 
-fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values) {
-    let (mut model, mut step) = (Values::new(), Values::new());
+fn split(program: &compiler::tensor::Program, inputs: &Value) -> (NamedValues, NamedValues) {
+    let (mut model, mut step) = (NamedValues::new(), NamedValues::new());
     for (tensor, elements) in read_inputs(program, inputs).unwrap() {
         let tensor = &program.tensors[tensor.0];
         let state = matches!(tensor.role, compiler::tensor::Role::State);

@@ -16,7 +16,7 @@ use sim::array::Array;
 use sim::driver::played::{Play, SampleSet};
 use sim::driver::{Driver, Outcome, Run};
 use sim::grid::{Grid, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{self, GridDevice, Library};
 use std::sync::OnceLock;
 use workbench::sdram::{Place, controller};
@@ -42,10 +42,10 @@ fn climb() -> Climb {
     let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
     let wave = |n: usize| (0..21).map(|i| f64::from((i * n + 3 * n) as u32 % 17) / 8.0 - 1.0).collect::<Vec<_>>();
     let y = |n: usize| vec![f64::from(n as u32 % 2)];
-    let step = |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), y(n))]);
+    let step = |n: usize| NamedValues::from([("x".to_owned(), wave(n)), ("y".to_owned(), y(n))]);
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch: Batch::SINGLE };
-    let steps: Vec<Values> = (0..BATCHES).map(step).collect();
-    Climb::new(&program, &options, &Values::from([("w".to_owned(), wave(5))]), &steps, &spec).unwrap()
+    let steps: Vec<NamedValues> = (0..BATCHES).map(step).collect();
+    Climb::new(&program, &options, &NamedValues::from([("w".to_owned(), wave(5))]), &steps, &spec).unwrap()
 }
 
 fn sdram(stuck: Option<u32>) -> Sdram {

@@ -15,7 +15,7 @@
 //! | [`scheduled`] | the cycle of every job, the address of every word |
 //! | [`image`] | microcode, and its verifier |
 //! | [`mod@choice`] | settings as sum types, from which tables, schemas and messages follow |
-//! | [`means`] | what of these makes programs faster, each with a switch |
+//! | [`optimisations`] | what of these makes programs faster, each with a switch |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
 //! | [`laws`] | broken laws, as the verifiers of the stages report them |
 //! | [`ir`] | passes by name, each on a text of its stage |
@@ -31,7 +31,7 @@ pub mod ir;
 pub mod jobs;
 pub mod language;
 pub mod laws;
-pub mod means;
+pub mod optimisations;
 pub mod placed;
 pub mod ranges;
 pub mod rounding;

@@ -21,7 +21,7 @@ pub use steps::Step;
 use crate::fixed::Program;
 use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
-use crate::means::{Means, Without};
+use crate::optimisations::{Disabled, Optimisation};
 use crate::placed::place::{self, Placement};
 use crate::placed::{self, Axis, blocks, carries, cost, doubles, firsts, layouts, pieces, tile, windows};
 use crate::scheduled::Words;
@@ -145,8 +145,8 @@ pub(crate) struct Found {
     alternatives: Vec<Alternative>,
     /// The fewest cycles, by estimate, of what was left out as it would not fit.
     left_out: Option<u64>,
-    /// Means that were left out.
-    without: Without,
+    /// Optimisations that were disabled.
+    disabled: Disabled,
 }
 
 impl Found {
@@ -157,7 +157,7 @@ impl Found {
 
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
     pub(crate) fn image(&self, machine: &Machine) -> Result<Image, Refusal> {
-        self.built.image(machine, self.without)
+        self.built.image(machine, self.disabled)
     }
 
     /// Instructions of a stream that come behind those of the image, at most.
@@ -296,32 +296,32 @@ const SMALLER_TILES: usize = 6;
 /// What placements are looked for of: the program as it is, with strided reads taken apart, with windows, and in blocks, what each becomes with tensors that are there twice or are copied, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is; the program as it is with its indices turned; and that with its last values apart.
 /// And whether it has many classes: then layouts bring what is carried and copied.
-fn variants(program: &placed::Program, machine: &Machine, without: Without) -> (Vec<placed::Program>, bool) {
+fn variants(program: &placed::Program, machine: &Machine, disabled: Disabled) -> (Vec<placed::Program>, bool) {
     let mut variants = vec![pieces::without_unread(program)];
     let many_classes = place::has_many_classes(&variants[0].fixed);
-    if without.uses(Means::Carries) {
+    if disabled.uses(Optimisation::Carries) {
         variants.extend(carries::strides::split(&variants[0]));
     }
-    if without.uses(Means::Windows) {
+    if disabled.uses(Optimisation::Windows) {
         let opened: Vec<placed::Program> = variants.iter().flat_map(windows::variants).collect();
         variants.extend(opened);
     }
-    if without.uses(Means::Blocks) {
+    if disabled.uses(Optimisation::Blocks) {
         variants.extend(blocks::variants(&variants[0], machine));
     }
-    if without.uses(Means::Doubles) && !many_classes {
+    if disabled.uses(Optimisation::Doubles) && !many_classes {
         let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
         variants.extend(doubled);
     }
-    if without.uses(Means::Copies) && !many_classes {
+    if disabled.uses(Optimisation::Copies) && !many_classes {
         variants.extend(doubles::copied(&variants[0]));
     }
-    if without.uses(Means::Pieces) {
+    if disabled.uses(Optimisation::Pieces) {
         let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
         variants.extend(cut);
     }
-    let turned = without.uses(Means::Firsts).then(|| firsts::turned(&variants[0], machine)).flatten();
-    if without.uses(Means::Pieces) {
+    let turned = disabled.uses(Optimisation::Firsts).then(|| firsts::turned(&variants[0], machine)).flatten();
+    if disabled.uses(Optimisation::Pieces) {
         let apart = pieces::alone::last(turned.as_ref().unwrap_or(&variants[0]), machine);
         variants.extend(apart);
     }
@@ -347,7 +347,7 @@ impl Tried {
         if !self.is_best(&built) {
             return Ok(built);
         }
-        match built.image(limits.machine, limits.without) {
+        match built.image(limits.machine, limits.disabled) {
             Ok(_) => Ok(built),
             Err(refusal) => {
                 self.refused.get_or_insert(refusal);
@@ -387,7 +387,7 @@ impl Tried {
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
-    let (variants, many_classes) = variants(program, machine, limits.without);
+    let (variants, many_classes) = variants(program, machine, limits.disabled);
     // Leaner layouts than the fastest only where that does not fit.
     let (fastest, leaner) = layouts::PRICES.split_at(1);
     let rounds = if many_classes { vec![Some(fastest), Some(leaner)] } else { vec![None] };
@@ -404,7 +404,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         let (_, needed) = tried.closest.expect("placing everything locally is always possible");
         return Err(refuse::too_large(machine, limits.available(), needed));
     };
-    Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, without: limits.without })
+    Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, disabled: limits.disabled })
 }
 
 /// Place and schedule variants of a program; with `prices` of words by layouts alone.
@@ -426,13 +426,13 @@ fn search_among(
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let place = || place::place(&pieces.fixed, machine, unit, limits.without, prices);
+            let place = || place::place(&pieces.fixed, machine, unit, limits.disabled, prices);
             let placements = match choice {
                 Choice::Best => place(),
                 // One placement of one variant.
                 Choice::Spread { number: wanted } if wanted % variants.len() != number => continue,
                 Choice::Spread { number: wanted } => {
-                    place::elsewhere(&pieces.fixed, machine, limits.without, wanted / variants.len(), place)
+                    place::elsewhere(&pieces.fixed, machine, limits.disabled, wanted / variants.len(), place)
                 }
             };
             for placement in placements {
@@ -469,7 +469,7 @@ fn search_among(
                     }
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
-                    Ok(Ok(built)) if number > 0 && built.loads(machine, limits.without) > most_loads => Err(NEVER),
+                    Ok(Ok(built)) if number > 0 && built.loads(machine, limits.disabled) > most_loads => Err(NEVER),
                     Ok(Ok(built)) => tried.runs(built, limits),
                     other => other?,
                 };

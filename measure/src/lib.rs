@@ -13,8 +13,8 @@ mod benchmarks;
 mod boards;
 mod cliffs;
 mod derivatives;
-mod means;
 mod onnx;
+mod optimisations;
 pub mod page;
 mod project;
 mod roundings;
@@ -66,10 +66,10 @@ const ALL: [Measurement; 27] = [
     file("icarus", "Verilog and netlists of all configurations in Icarus", "icarus.py"),
     here("kernels", "docs/tables/kernels.txt: kernels that nobody tuned", benchmarks::kernels),
     here("losses", "losses and their gradients by JAX, for a test", derivatives::losses),
-    here("means", "docs/speed.md: kernels without each means", means::run),
     file("mutants", "docs/quality/mutants.md: mutation testing", "mutants.py"),
     here("networks", "docs/tables/networks.txt: networks as others publish them", benchmarks::networks),
     here("onnx", "ONNX' node cases, real models, exports, gradients, shapes", onnx::run),
+    here("optimisations", "docs/speed.md: kernels without each of them", optimisations::run),
     here("performance", "docs/tables/performance.txt: the published benchmarks", benchmarks::performance),
     file("pictures", "docs/pictures: drawings of the machine", "pictures.py"),
     here("python", "docs/python.md: beside scikit-learn", python),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 use sim::data::missing::Missing;
-use sim::train::engine::{Engine, Model as Weights, Signature};
+use sim::train::engine::{Engine, NamedValues as Weights, Signature};
 use sim::train::predict;
 use sim::train::reals::Reals;
 use std::path::Path;

@@ -13,7 +13,7 @@ use sim::data::file::Limits;
 use sim::data::missing::Missing;
 use sim::data::table::Table;
 use sim::eval::with_shapes_of;
-use sim::train::engine::Model as Weights;
+use sim::train::engine::NamedValues as Weights;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::evaluation::Evaluation;

@@ -4,13 +4,13 @@
 
 use crate::driver::Stuck;
 use crate::grid::{Grid, Stalls};
-use crate::ladder::{Climb, Fall, Values};
+use crate::ladder::{Climb, Fall, NamedValues};
 use crate::pace::{Bounds, Pace, cycles_per_step};
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use compiler::tensor;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ impl Prepared {
     /// # Errors
     /// What the program or the machine do not allow.
     pub fn new(benchmark: &Benchmark, run: &Run, text: &str) -> Result<Prepared, Vec<Diagnostic>> {
-        Prepared::new_without(benchmark, run, text, Without::NOTHING)
+        Prepared::new_without(benchmark, run, text, Disabled::NOTHING)
     }
 
     /// The same with fewer means.
@@ -155,7 +155,7 @@ impl Prepared {
         benchmark: &Benchmark,
         run: &Run,
         text: &str,
-        without: Without,
+        disabled: Disabled,
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let set = benchmark.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         let dialect = language::Options { set, ..language::Options::default() };
@@ -163,7 +163,7 @@ impl Prepared {
         let batch = Batch { size: run.batch, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
         let (model, steps) = samples(&program, run.batch, STEPS);
-        let climb = Climb::new_without(&program, &options, &model, &steps, &run.machine(), without)?;
+        let climb = Climb::new_without(&program, &options, &model, &steps, &run.machine(), disabled)?;
         Ok(Prepared { climb, batch: run.batch })
     }
 
@@ -193,11 +193,11 @@ impl Prepared {
 }
 
 /// Weights, and inputs of some steps: in -1/2..1/2, the same everywhere; weights are scaled so that sums stay near 1.
-fn samples(program: &tensor::Program, batch: u32, steps: usize) -> (Values, Vec<Values>) {
+fn samples(program: &tensor::Program, batch: u32, steps: usize) -> (NamedValues, Vec<NamedValues>) {
     let mut noise = Noise(1);
     let mut values = |elements: u32, scale: f64| -> Vec<f64> { (0..elements).map(|_| noise.next() * scale).collect() };
-    let mut model = Values::new();
-    let mut made = vec![Values::new(); steps];
+    let mut model = NamedValues::new();
+    let mut made = vec![NamedValues::new(); steps];
     for tensor in &program.tensors {
         let elements: u32 = tensor.shape.iter().product();
         match tensor.role {

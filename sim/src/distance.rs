@@ -21,7 +21,7 @@ use classes::{Classes, Flips};
 use crate::eval::Elements;
 use crate::fixed::Fixed;
 use crate::golden::Golden;
-use crate::ladder::Values;
+use crate::ladder::NamedValues;
 use arch::number::{to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 use compiler::canonical::Options;
@@ -168,12 +168,12 @@ impl Pair<'_> {
     #[expect(clippy::needless_pass_by_value, reason = "steps are references or cheap iterators")]
     pub fn accuracy<'v, Steps>(
         &self,
-        start: &Values,
+        start: &NamedValues,
         steps: Steps,
         wider: InWords<'_>,
     ) -> Result<Accuracy, Box<Diagnostic>>
     where
-        Steps: IntoIterator<Item = &'v Values> + Clone,
+        Steps: IntoIterator<Item = &'v NamedValues> + Clone,
     {
         let mut found = self.compared(start, steps.clone())?;
         // Wider words are no nearer to infinity.
@@ -184,9 +184,9 @@ impl Pair<'_> {
     }
 
     /// The narrowest wider word that suffices, if one does: more bits are never worse.
-    fn bits_needed<'v, Steps>(&self, start: &Values, steps: &Steps, wider: InWords<'_>) -> Option<u32>
+    fn bits_needed<'v, Steps>(&self, start: &NamedValues, steps: &Steps, wider: InWords<'_>) -> Option<u32>
     where
-        Steps: IntoIterator<Item = &'v Values> + Clone,
+        Steps: IntoIterator<Item = &'v NamedValues> + Clone,
     {
         let suffices = |word: u32| {
             let Some((lowered, numbers)) = wider(word) else { return false };
@@ -199,8 +199,8 @@ impl Pair<'_> {
 
     fn compared<'v>(
         &self,
-        start: &Values,
-        steps: impl IntoIterator<Item = &'v Values>,
+        start: &NamedValues,
+        steps: impl IntoIterator<Item = &'v NamedValues>,
     ) -> Result<Accuracy, Box<Diagnostic>> {
         let results = self.results();
         let suspects = self.suspects();
@@ -381,7 +381,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn set(&mut self, values: &Values) {
+    fn set(&mut self, values: &NamedValues) {
         let named = |program: &Program, name: &String| program.tensors.iter().position(|tensor| tensor.name == *name);
         for (name, values) in values {
             let held: Vec<f64> = values.iter().map(|&value| within_words(value)).collect();

@@ -6,6 +6,8 @@
 //! compares every output word of every step and every weight word at the end. Elements that have no value in the golden
 //! run are don't-cares. Grids are compared with each other cycle by cycle by [`crate::grid::Lockstep`].
 
+pub use crate::NamedValues;
+
 use crate::clipped::Clipped;
 use crate::distance::{Accuracy, Pair};
 use crate::driver::{Driver, Outcome, Run, Stuck, Words};
@@ -20,18 +22,15 @@ use compiler::canonical::infinite::check_given;
 use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::image::Refusal;
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use compiler::ranges::{Ranges, is_beyond, within_words};
 use compiler::rounding::{Rounding, is_of_words};
 use compiler::search::{Compiled, compile_elsewhere, compile_fitted, compile_fitted_without};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
 
-/// Values by tensor name, row-major.
-pub type Values = BTreeMap<String, Vec<f64>>;
-
 /// The values that stand for given ones where words are computed with: [`within_words`].
-fn held(values: &Values) -> Values {
+fn held(values: &NamedValues) -> NamedValues {
     let all = values.iter();
     all.map(|(name, values)| (name.clone(), values.iter().map(|&value| within_words(value)).collect())).collect()
 }
@@ -114,8 +113,8 @@ pub struct Upper {
     pub numbers: NumberReport,
     /// What was given about them.
     given: Numbers,
-    model: Values,
-    steps: Vec<Values>,
+    model: NamedValues,
+    steps: Vec<NamedValues>,
     /// Per step, by tensor name, as golden has them; what has no value is `None`.
     reals: Vec<BTreeMap<String, Vec<Option<f64>>>>,
 }
@@ -128,8 +127,8 @@ impl Upper {
     pub fn new(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        steps: &[Values],
+        model: &NamedValues,
+        steps: &[NamedValues],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
         Upper::calibrated(program, options, model, (steps, None), numbers)
@@ -142,18 +141,18 @@ impl Upper {
     pub fn calibrated(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        (steps, calibration): (&[Values], Option<&[Values]>),
+        model: &NamedValues,
+        (steps, calibration): (&[NamedValues], Option<&[NamedValues]>),
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
         let source = program.clone();
         let given = steps.iter().chain(calibration.into_iter().flatten()).chain([model]);
         let program = check_given(program, given.flat_map(BTreeMap::values).flatten().copied())?;
-        let program = canonicalise_without(&program, options, numbers.without)?;
+        let program = canonicalise_without(&program, options, numbers.disabled)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
         let find = |name: &str| program.tensors.iter().position(|t| t.name == name).map(TensorId);
-        let set = |golden: &mut Golden, values: &Values| {
+        let set = |golden: &mut Golden, values: &NamedValues| {
             for (name, values) in values {
                 if let Some(tensor) = find(name) {
                     golden.set(tensor, values);
@@ -233,11 +232,11 @@ impl Climb {
     pub fn new(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        steps: &[Values],
+        model: &NamedValues,
+        steps: &[NamedValues],
         spec: &MachineSpec,
     ) -> Result<Climb, Vec<Diagnostic>> {
-        Climb::new_without(program, options, model, steps, spec, Without::NOTHING)
+        Climb::new_without(program, options, model, steps, spec, Disabled::NOTHING)
     }
 
     /// The same with fewer means.
@@ -247,12 +246,12 @@ impl Climb {
     pub fn new_without(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        steps: &[Values],
+        model: &NamedValues,
+        steps: &[NamedValues],
         spec: &MachineSpec,
-        without: Without,
+        disabled: Disabled,
     ) -> Result<Climb, Vec<Diagnostic>> {
-        Climb::with(program, options, model, steps, spec, (without, Rounding::default()))
+        Climb::with(program, options, model, steps, spec, (disabled, Rounding::default()))
     }
 
     /// The same with updates that are rounded like this, of a program with the states for it.
@@ -262,21 +261,21 @@ impl Climb {
     pub fn new_rounded(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        steps: &[Values],
+        model: &NamedValues,
+        steps: &[NamedValues],
         spec: &MachineSpec,
         rounding: Rounding,
     ) -> Result<Climb, Vec<Diagnostic>> {
-        Climb::with(program, options, model, steps, spec, (Without::NOTHING, rounding))
+        Climb::with(program, options, model, steps, spec, (Disabled::NOTHING, rounding))
     }
 
     fn with(
         program: &tensor::Program,
         options: &Options,
-        model: &Values,
-        steps: &[Values],
+        model: &NamedValues,
+        steps: &[NamedValues],
         spec: &MachineSpec,
-        (without, rounding): (Without, Rounding),
+        (disabled, rounding): (Disabled, Rounding),
     ) -> Result<Climb, Vec<Diagnostic>> {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
@@ -285,14 +284,14 @@ impl Climb {
         let tables = if spec.table_entries.is_some() { 0 } else { 2 * machine.table_entries() };
         let numbers = Numbers {
             squares,
-            without,
+            disabled,
             rounding,
             most_table_entries: tables,
             spares_steps: true,
             ..Numbers::of_machine(&machine)
         };
         let upper = Upper::new(program, options, model, steps, &numbers)?;
-        let compiled = compile_fitted_without(&upper.fixed, spec, without);
+        let compiled = compile_fitted_without(&upper.fixed, spec, disabled);
         let compiled = compiled.map_err(|refusal| vec![refusal.diagnostic().clone()])?;
         Ok(Climb::of(upper, compiled))
     }
@@ -337,7 +336,7 @@ impl Climb {
         let Upper { fixed: lowered, model, steps, reals, .. } = upper;
         let mut fixed = Fixed::new(&lowered);
         let image = &compiled.image;
-        let set = |fixed: &mut Fixed, values: &Values| -> Words {
+        let set = |fixed: &mut Fixed, values: &NamedValues| -> Words {
             for (name, values) in values {
                 if let Some(tensor) = fixed.tensor(name) {
                     fixed.set_real(tensor, values);

@@ -42,3 +42,9 @@ pub mod store;
 pub mod train;
 pub mod verilator;
 pub mod waves;
+
+/// Values by tensor name, row-major: inputs, weights.
+pub type NamedValues = std::collections::BTreeMap<String, Vec<f64>>;
+
+/// Smallest and largest value by tensor name.
+pub type NamedRanges = std::collections::BTreeMap<String, (f64, f64)>;

@@ -13,7 +13,7 @@ use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use sim::array::Array;
 use sim::grid::{CycleResult, Grid, Lockstep, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use std::ffi::c_void;
 use verilated::RandomMode;
 
@@ -141,9 +141,9 @@ fn a_static_grid_agrees_with_the_array() {
                 h = sigmoid(sum[i](w[i] * x[i]));\nd = h - y;\ng[i] = d * x[i];\n";
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).unwrap();
     let values = |from: usize| (0..7).map(|k| ((from + 5 * k) % 9) as f64 / 4.0 - 1.0).collect::<Vec<f64>>();
-    let model = Values::from([("w".to_owned(), values(2))]);
-    let step = |n: usize| Values::from([("x".to_owned(), values(n)), ("y".to_owned(), vec![(n % 2) as f64])]);
-    let steps: Vec<Values> = (0..5).map(step).collect();
+    let model = NamedValues::from([("w".to_owned(), values(2))]);
+    let step = |n: usize| NamedValues::from([("x".to_owned(), values(n)), ("y".to_owned(), vec![(n % 2) as f64])]);
+    let steps: Vec<NamedValues> = (0..5).map(step).collect();
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let climb = Climb::new(&program, &options, &model, &steps, &spec()).unwrap();
     for stalls in [Stalls::none(), Stalls::seeded(3, 40, 40)] {

@@ -10,7 +10,7 @@ use fpga::family::Family;
 use fpga::yosys::synthesise;
 use sim::array::Array;
 use sim::grid::{Lockstep, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library};
 
 /// Two PEs of 12 bits with a function unit; pads of all kinds: block memories on iCE40, tables and block memories on ECP5.
@@ -36,8 +36,9 @@ fn climb(spec: &MachineSpec) -> Climb {
     let text = include_str!("../conformance/tabla/bench_logistic_3.t");
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).unwrap();
     let values = |pairs: &[(&str, &[f64])]| pairs.iter().map(|(name, v)| ((*name).to_owned(), v.to_vec())).collect();
-    let model: Values = values(&[("w", &[0.25, 1.0, 0.5])]);
-    let step: Values = values(&[("x", &[1.0, 0.5, -2.0, 1.0, -0.25, 0.75, 1.0, 1.5, 0.125]), ("y", &[1.0, 0.0, 1.0])]);
+    let model: NamedValues = values(&[("w", &[0.25, 1.0, 0.5])]);
+    let step: NamedValues =
+        values(&[("x", &[1.0, 0.5, -2.0, 1.0, -0.25, 0.75, 1.0, 1.5, 0.125]), ("y", &[1.0, 0.0, 1.0])]);
     let options = Options { keep: Keep::AllNames, batch: Batch { size: 3, reduction: Reduction::Sum } };
     Climb::new(&program, &options, &model, &[step], spec).unwrap_or_else(|refused| panic!("{refused:?}"))
 }

@@ -25,7 +25,7 @@ use sim::eval::{Elements, Engine, evaluate, inexact_integers, not_words, read_in
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 use sim::train::words::written;
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ pub(crate) struct Lowered {
     /// The program, in words too.
     pub(crate) upper: Upper,
     /// What is given, by name; an undefined element is 0.
-    held: Values,
+    held: NamedValues,
     /// Rows that the binary points were chosen from, if they were given apart.
     rows: Option<usize>,
 }
@@ -120,7 +120,7 @@ impl Lowered {
             let values = values.iter().map(|value| value.unwrap_or(0.0)).collect();
             (program.tensors[id.0].name.clone(), values)
         };
-        let held: Values = inputs.iter().map(value).collect();
+        let held: NamedValues = inputs.iter().map(value).collect();
         let step = std::slice::from_ref(&held);
         let calibration = calibration::read(project, program)?;
         let seen = calibration.as_ref().map(|calibration| calibration.records.as_slice());

@@ -35,7 +35,7 @@ use sim::distance::Accuracy;
 use sim::driver::{Outcome, Words};
 use sim::eval::{Elements, read_more_inputs, with_shapes_of, write_elements};
 use sim::grid::{Grid, Stalls};
-use sim::ladder::{Climb, Upper, Values};
+use sim::ladder::{Climb, NamedValues, Upper};
 use sim::pace::Pace;
 use sim::train::words::written;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub struct Function {
     /// What the front end warned of.
     pub warnings: Vec<Diagnostic>,
     /// Records that its binary points were chosen from.
-    decided: Vec<Values>,
+    decided: Vec<NamedValues>,
 }
 
 /// Whether a program is to be treated as a function: it has nothing to train. A gradient program can be one if records are given,
@@ -340,9 +340,9 @@ fn results(program: &Program) -> Vec<String> {
 /// Values that a function is given.
 struct Given {
     /// What stays.
-    resident: Values,
+    resident: NamedValues,
     /// What changes, record by record.
-    records: Vec<Values>,
+    records: Vec<NamedValues>,
 }
 
 impl Given {
@@ -354,7 +354,7 @@ impl Given {
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
         let (resident, states) = (resident(program), states(program));
         let mut first: Vec<(TensorId, Elements)> = Vec::new();
-        let mut given = Given { resident: Values::new(), records: Vec::new() };
+        let mut given = Given { resident: NamedValues::new(), records: Vec::new() };
         for (number, record) in records.all().iter().enumerate() {
             let known = if number == 0 { &states } else { &resident };
             let read = read_more_inputs(program, record, known);
@@ -374,7 +374,7 @@ impl Given {
 
     /// Numbers between -2 and 2 that are the same everywhere.
     fn made_up(program: &Program) -> Given {
-        let values = |seed: usize, wanted: &dyn Fn(&Role) -> bool| -> Values {
+        let values = |seed: usize, wanted: &dyn Fn(&Role) -> bool| -> NamedValues {
             let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| wanted(&tensor.role));
             let value = |id: usize, k: usize| ((k + 1) * 7919 + (id + 1) * 104_729 + seed * 1_299_709) % 257;
             let elements =
@@ -413,7 +413,7 @@ fn states(program: &Program) -> Vec<TensorId> {
 }
 
 /// The first values of a state that no record gives.
-fn zeros(program: &Program, states: &[TensorId]) -> Values {
+fn zeros(program: &Program, states: &[TensorId]) -> NamedValues {
     let tensors = states.iter().map(|id| &program.tensors[id.0]);
     tensors.map(|tensor| (tensor.name.clone(), vec![0.0; tensor.shape.iter().product::<u32>() as usize])).collect()
 }
@@ -448,7 +448,7 @@ fn changed(records: &Records, record: usize, name: &str) -> Failure {
 }
 
 /// Values of a record by name; what is undefined is 0.
-fn named(program: &Program, record: &[(TensorId, Elements)]) -> Values {
+fn named(program: &Program, record: &[(TensorId, Elements)]) -> NamedValues {
     let values = |elements: &Elements| elements.iter().map(|element| element.unwrap_or(0.0)).collect();
     record.iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), values(elements))).collect()
 }

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::project::{Project, Request};
 use crate::simulators::Simulator;
 use arch::{Code, Diagnostic};
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::array::Array;
@@ -162,7 +162,7 @@ pub fn read() -> Result<Vec<Kernel>, Failure> {
 fn prepare(
     kernel: &Kernel,
     Outputs { output_words, emit_words }: Outputs,
-    without: Without,
+    disabled: Disabled,
     progress: &dyn Progress,
 ) -> Result<(Climb, Pace), Failure> {
     let path = Path::new("programs").join(&kernel.program);
@@ -172,7 +172,7 @@ fn prepare(
         let keys = MACHINE.into_iter().chain(keys);
         let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
         let project = Project::open(&Request { program: Some(path), machine, ..Request::default() })?;
-        let function = Function::new(&project.without(without), None, progress)?;
+        let function = Function::new(&project.disabled(disabled), None, progress)?;
         let pace = function.pace()?;
         return Ok((function.climb, pace));
     };
@@ -191,7 +191,7 @@ fn prepare(
     };
     let Kernel { name, program, set, .. } = kernel.clone();
     let benchmark = Benchmark { name, program, set, peers: Peers::default(), runs: Vec::new() };
-    let prepared = Prepared::new_without(&benchmark, &run, &source.text, without);
+    let prepared = Prepared::new_without(&benchmark, &run, &source.text, disabled);
     let prepared = prepared.map_err(|errors| Failure::about(&source, errors))?;
     let pace = prepared.pace().map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     Ok((prepared.climb, pace))
@@ -205,11 +205,11 @@ fn prepare(
 pub fn measure(
     kernel: &Kernel,
     outputs: Outputs,
-    without: Without,
+    disabled: Disabled,
     on_rtl: bool,
     progress: &dyn Progress,
 ) -> Result<Row, Failure> {
-    let (climb, pace) = prepare(kernel, outputs, without, progress)?;
+    let (climb, pace) = prepare(kernel, outputs, disabled, progress)?;
     let image = climb.image();
     let stuck = |what: String| Failure::Bug(format!("{}: {what}", kernel.name));
     let compared = climb.run(Array::new(&image.machine), Stalls::none()).map_err(|fall| stuck(fall.to_string()))?;

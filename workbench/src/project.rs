@@ -45,7 +45,7 @@ use arch::rtl::CoreName;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use compiler::rounding::{LEAST_WORD, Rounding, most_bits};
 use compiler::tensor::Program;
 use serde_json::Value;
@@ -89,8 +89,8 @@ pub struct Project {
     pub divided: Option<u32>,
     /// Records from which the binary points of a function are chosen.
     pub calibrate: Option<Origin>,
-    /// Means that are left out, to see what they bring; of a function only.
-    without: Without,
+    /// Optimisations that are disabled, to see what they bring; of a function only.
+    disabled: Disabled,
 }
 
 /// What a project is made of, before anything is read.
@@ -217,8 +217,8 @@ impl Project {
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
-    pub(crate) fn without(self, without: Without) -> Project {
-        Project { without, ..self }
+    pub(crate) fn disabled(self, disabled: Disabled) -> Project {
+        Project { disabled, ..self }
     }
 
     /// The same with another text in place of the TOML beside the program.
@@ -269,7 +269,7 @@ impl Project {
             target_grid,
             divided: None,
             calibrate: None,
-            without: Without::NOTHING,
+            disabled: Disabled::NOTHING,
         })
     }
 
@@ -306,7 +306,7 @@ impl Project {
 
     /// What images are made for.
     pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.room(), without: self.without, machines: None }
+        Wanted { spec: self.spec(), board: self.room(), disabled: self.disabled, machines: None }
     }
 
     /// What words look like, and what the user decided about them.
@@ -330,7 +330,7 @@ impl Project {
             most_table_entries: most,
             spares_steps: self.room().is_none(),
             rounding: self.training().ok().flatten().map_or_else(Rounding::default, |training| training.rounding),
-            without: self.without,
+            disabled: self.disabled,
             ..numbers
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! words ──▶ sim::clipped ──+ lines──▶ Saturation ──▶ result, W-NUMBER, --deny-saturation (E-SATURATED)
 //!
-//! training ──▶ ValidRanges, saved with the model ──+ new rows, other weights──▶ W-NUMBER
+//! training ──▶ NamedRanges, saved with the model ──+ new rows, other weights──▶ W-NUMBER
 //! ```
 
 use crate::engines::NamedRanges;
@@ -15,12 +15,8 @@ use compiler::fixed::{self, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::clipped::Clipped;
-use sim::train::engine::{Model, Signature, Step};
-use std::collections::BTreeMap;
+use sim::train::engine::{NamedValues, Signature, Step};
 use std::fmt;
-
-/// Smallest and largest value of each input and weight that a model is made for.
-pub type ValidRanges = BTreeMap<String, (f64, f64)>;
 
 /// What a step of a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +157,7 @@ pub fn warnings(clipped: &[Clipped], unit: Unit) -> Vec<Diagnostic> {
 }
 
 /// What the words of a program's inputs and weights can hold.
-pub fn valid_for_words(program: &fixed::Program) -> ValidRanges {
+pub fn valid_for_words(program: &fixed::Program) -> NamedRanges {
     let taken = program.tensors.iter().filter(|tensor| matches!(tensor.role, Role::Input | Role::State));
     let range = |tensor: &fixed::Tensor| {
         let end = |word: i128| arch::number::to_f64(word as i64, tensor.fraction);
@@ -172,7 +168,7 @@ pub fn valid_for_words(program: &fixed::Program) -> ValidRanges {
 
 /// What a model of real numbers is valid for: up to the power of two above the largest value of its training, which is what words of
 /// few bits would hold.
-pub fn valid_for_reals(signature: &Signature, seen: &NamedRanges) -> ValidRanges {
+pub fn valid_for_reals(signature: &Signature, seen: &NamedRanges) -> NamedRanges {
     let inputs = signature.fields[..signature.inputs].iter().map(|field| &field.name);
     let names = inputs.chain(signature.model.iter().map(|(name, _)| name));
     let range = |name: &String| {
@@ -197,7 +193,7 @@ fn power_of_two_above(size: f64) -> f64 {
 }
 
 /// Inputs that lie outside of what a model is made for, by name.
-pub fn outside(valid: &ValidRanges, signature: &Signature, rows: &[Step]) -> Vec<(String, Diagnostic)> {
+pub fn outside(valid: &NamedRanges, signature: &Signature, rows: &[Step]) -> Vec<(String, Diagnostic)> {
     let inputs = signature.fields[..signature.inputs].iter().enumerate();
     let found = inputs.filter_map(|(field, input)| {
         let &(low, high) = valid.get(&input.name)?;
@@ -216,7 +212,7 @@ pub fn outside(valid: &ValidRanges, signature: &Signature, rows: &[Step]) -> Vec
 }
 
 /// Weights that lie outside of what a model is made for, by name.
-pub fn weights_outside(valid: &ValidRanges, model: &Model) -> Vec<(String, Diagnostic)> {
+pub fn weights_outside(valid: &NamedRanges, model: &NamedValues) -> Vec<(String, Diagnostic)> {
     let found = model.iter().filter_map(|(name, values)| {
         let &(low, high) = valid.get(name)?;
         let count = values.iter().filter(|value| !(low..=high).contains(*value)).count() as u64;
@@ -258,13 +254,13 @@ mod tests {
             ("y".to_owned(), (0.0, 9.0)),
         ]);
         let valid = valid_for_reals(&signature(), &seen);
-        assert_eq!(valid, ValidRanges::from([("x".to_owned(), (-4.0, 4.0)), ("w".to_owned(), (-1.0, 1.0))]));
+        assert_eq!(valid, NamedRanges::from([("x".to_owned(), (-4.0, 4.0)), ("w".to_owned(), (-1.0, 1.0))]));
         let row = |a, b| vec![vec![a, b], vec![100.0, 100.0]];
         assert!(outside(&valid, &signature(), &[row(-4.0, 4.0)]).is_empty());
         let found = outside(&valid, &signature(), &[row(0.0, 4.5), row(0.0, 0.0), row(-5.0, f64::NAN)]);
         let message = "`x`: 3 values are outside of -4 .. 4, which the model is valid for, in 2 rows (1, 3)";
         assert_eq!(found.iter().map(|(_, found)| found.message.as_str()).collect::<Vec<_>>(), [message]);
-        let found = weights_outside(&valid, &Model::from([("w".to_owned(), vec![1.0, -1.5])]));
+        let found = weights_outside(&valid, &NamedValues::from([("w".to_owned(), vec![1.0, -1.5])]));
         assert!(found[0].1.message.starts_with("`w`: 1 value is outside of -1 .. 1"), "{}", found[0].1.message);
     }
 

@@ -21,7 +21,7 @@ use crate::model_file::{ModelFile, Words};
 use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
-use crate::saturation::{self, Saturation, ValidRanges};
+use crate::saturation::{self, Saturation};
 use crate::serial::AttachedBoard;
 use crate::simulated::Spent;
 use compiler::fixed::{self, NumberReport};
@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::distance::{Accuracy, Distance, Trainings, Verdict, narrowest};
-use sim::train::engine::{Comparison, Model};
+use sim::train::engine::{Comparison, NamedValues};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::moves::{AllMoves, Stall};
 use sim::train::ranks::Communicator;
@@ -52,7 +52,7 @@ pub struct Training {
     /// Programs of a batch, of what is left over, of a prediction.
     pub programs: Programs,
     /// Weights before the first step.
-    pub start: Model,
+    pub start: NamedValues,
     /// Constants that make the program what it is.
     set: BTreeMap<String, f64>,
 }
@@ -152,7 +152,7 @@ pub struct Outcome {
     /// What was clipped to the word.
     pub saturations: Vec<Saturation>,
     /// What inputs and weights the result is made for.
-    pub valid: ValidRanges,
+    pub valid: NamedRanges,
     /// Smallest and largest values of the golden run.
     pub ranges: NamedRanges,
     /// Bits after the binary point of the weights, if they are words.
@@ -206,7 +206,7 @@ impl Training {
     ///
     /// # Errors
     /// The program has no such weights, or not as many.
-    pub fn start_with(&mut self, weights: Model) -> Result<(), Failure> {
+    pub fn start_with(&mut self, weights: NamedValues) -> Result<(), Failure> {
         for (name, values) in weights {
             match self.start.get_mut(&name) {
                 Some(start) if start.len() == values.len() => *start = values,

@@ -11,7 +11,7 @@ use onnx::wire::{put_bytes, put_integer};
 use onnx::{File, Reading, Weights};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 use written::{info, info_of, message, model, model_of, node, tensor, tensor_of};
 
 const UINT8: u64 = 2;
@@ -285,10 +285,10 @@ fn words_of(bits: u32, program: &Program, inputs: &[&[i128]]) -> Result<Vec<f64>
 fn in_words(bits: u32, program: &Program, inputs: &[&[i128]]) -> Result<(Vec<f64>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let given = (0..program.tensors.len()).filter(|&id| program.tensors[id].role == Role::Input);
     let real = |values: &&[i128]| values.iter().map(|&value| value as f64).collect::<Vec<_>>();
-    let values: Values = given.map(|id| program.tensors[id].name.clone()).zip(inputs.iter().map(real)).collect();
+    let values: NamedValues = given.map(|id| program.tensors[id].name.clone()).zip(inputs.iter().map(real)).collect();
     let options = Wanted { keep: Keep::AllNames, batch: Batch::SINGLE };
     let step = std::slice::from_ref(&values);
-    let upper = Upper::new(program, &options, &Values::new(), step, &Numbers::of_width(bits))?;
+    let upper = Upper::new(program, &options, &NamedValues::new(), step, &Numbers::of_width(bits))?;
     let mut fixed = Fixed::new(&upper.fixed);
     for (name, values) in &values {
         fixed.set_real(fixed.tensor(name).expect("an input"), values);

@@ -57,7 +57,7 @@ pub(crate) use flow::fresh_name;
 pub use passes::{PASSES, Pass};
 
 use crate::laws;
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::tensor::{self, Program};
 use arch::Diagnostic;
 use schemars::JsonSchema;
@@ -122,7 +122,7 @@ pub enum Reduction {
 /// # Errors
 /// What cannot be done to the user's program.
 pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
-    canonicalise_without(program, options, Without::NOTHING)
+    canonicalise_without(program, options, Disabled::NOTHING)
 }
 
 /// [`canonicalise`] with fewer means.
@@ -132,9 +132,9 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
 pub fn canonicalise_without(
     program: &Program,
     options: &Options,
-    without: Without,
+    disabled: Disabled,
 ) -> Result<Program, Vec<Diagnostic>> {
-    run(program, options, without, &mut |_, _| {})
+    run(program, options, disabled, &mut |_, _| {})
 }
 
 /// [`canonicalise`], with each pass and what it made told to `watch`.
@@ -149,17 +149,17 @@ pub fn canonicalise_watched(
     options: &Options,
     watch: &mut dyn FnMut(&Pass, &Program),
 ) -> Result<Program, Vec<Diagnostic>> {
-    run(program, options, Without::NOTHING, watch)
+    run(program, options, Disabled::NOTHING, watch)
 }
 
 fn run(
     program: &Program,
     options: &Options,
-    without: Without,
+    disabled: Disabled,
     watch: &mut dyn FnMut(&Pass, &Program),
 ) -> Result<Program, Vec<Diagnostic>> {
     let mut program = program.clone();
-    for pass in PASSES.iter().filter(|pass| pass.means.is_none_or(|means| without.uses(means))) {
+    for pass in PASSES.iter().filter(|pass| pass.optimisation.is_none_or(|optimisation| disabled.uses(optimisation))) {
         program = pass.run(&program, options)?;
         if cfg!(debug_assertions) {
             laws::stop_at(tensor::laws(&program), || format!("after {}:\n{program}", pass.name));

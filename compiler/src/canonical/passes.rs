@@ -6,7 +6,7 @@ use super::{
     Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, steps,
     update,
 };
-use crate::means::Means;
+use crate::optimisations::Optimisation;
 use crate::tensor::Program;
 use arch::Diagnostic;
 
@@ -18,7 +18,7 @@ pub struct Pass {
     /// What it does, in one line.
     pub does: &'static str,
     /// The means that it is, if the program could do without.
-    pub(super) means: Option<Means>,
+    pub(super) optimisation: Option<Optimisation>,
     run: fn(&Program, &Options) -> Result<Program, Vec<Diagnostic>>,
 }
 
@@ -42,11 +42,11 @@ macro_rules! pass {
     ($module:ident::$function:ident, $does:literal) => {
         pass!($module::$function, $does, None)
     };
-    ($module:ident::$function:ident, $does:literal, $means:expr) => {
+    ($module:ident::$function:ident, $does:literal, $optimisation:expr) => {
         Pass {
             name: stringify!($function),
             does: $does,
-            means: $means,
+            optimisation: $optimisation,
             run: |program, _| Ok($module::$function(program)),
         }
     };
@@ -57,14 +57,14 @@ pub const PASSES: &[Pass] = &[
     pass!(names::record_names, "names of the source go into the origins of what computes them"),
     Pass {
         name: "select_results",
-        means: None,
+        optimisation: None,
         does: "names and updates that nobody asks for go",
         run: |program, options| Ok(names::select_results(program, &options.keep)),
     },
     pass!(contents::separate_contents, "what is input and result at once becomes two tensors"),
     Pass {
         name: "vectorise",
-        means: None,
+        optimisation: None,
         does: "what depends on the sample gets the batch as its first dimension",
         run: |program, options| match options.batch.size {
             0 | 1 => Ok(program.clone()),
@@ -73,7 +73,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "lower_descents",
-        means: None,
+        optimisation: None,
         does: "gradient descent becomes nests",
         run: |program, options| Ok(update::lower_descents(program, options.batch)),
     },
@@ -86,7 +86,11 @@ pub const PASSES: &[Pass] = &[
     pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),
     pass!(constants::name_constants, "what depends on iterators alone becomes a tensor of constants"),
     pass!(equations::solve_equations, "equations between iterators take iterators away"),
-    pass!(dimensions::split_dimensions, "dimensions that are counted in two digits become two", Some(Means::Digits)),
+    pass!(
+        dimensions::split_dimensions,
+        "dimensions that are counted in two digits become two",
+        Some(Optimisation::Digits)
+    ),
     pass!(boxes::split_boxes, "conditions on iterators become bounds"),
     pass!(conditions::mask_conditions, "other conditions become factors, and zeros around what is read"),
     pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),
@@ -105,7 +109,7 @@ pub const PASSES: &[Pass] = &[
     pass!(
         scales::scales_into_sums,
         "a power of two between a sum and a function becomes part of the sum",
-        Some(Means::Scales)
+        Some(Optimisation::Scales)
     ),
     pass!(split::split_into_primitives, "each nest becomes nests of one operation"),
     pass!(duplicate::share_duplicates, "what is computed twice is computed once"),
@@ -115,7 +119,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "part_steps",
         does: "what changes a weight with a rounding of its own becomes one term beside it",
-        means: None,
+        optimisation: None,
         run: steps::part_steps,
     },
     pass!(update::updates_last, "next values of states are computed last"),

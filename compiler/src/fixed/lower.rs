@@ -11,7 +11,7 @@ use super::{
     Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, updates, verify,
 };
 use crate::canonical::primitive::{Atom, Primitive};
-use crate::means::Means;
+use crate::optimisations::Optimisation;
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
 use arch::division::Rounding;
@@ -83,7 +83,8 @@ fn quotiented(
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     // Where products have no room quotients have.
-    let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));
+    let products =
+        numbers.disabled.uses(Optimisation::Quotients).then(|| quotients::as_products(program, ranges, numbers));
     let products = products.flatten().and_then(|(program, ranges)| squared(&program, &ranges, numbers).ok());
     products.map_or_else(|| squared(program, ranges, numbers), Ok)
 }
@@ -96,7 +97,7 @@ fn squared(
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     let lower = |program: &tensor::Program, ranges: &Ranges| lower_as_it_is(program, ranges, numbers);
     let lowered = lower(program, ranges)?;
-    let one_beat = numbers.squares && numbers.without.uses(Means::Squares);
+    let one_beat = numbers.squares && numbers.disabled.uses(Optimisation::Squares);
     let squared = one_beat.then(|| squares::in_one_beat(program, ranges, numbers, &lowered, lower));
     Ok(squared.flatten().unwrap_or(lowered))
 }

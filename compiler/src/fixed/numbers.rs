@@ -1,6 +1,6 @@
 //! Numbers: what is given about words, accumulators and tables before binary points are chosen, and what is told about them afterwards.
 
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::rounding::Rounding;
 use arch::Diagnostic;
 use arch::number::default_accumulator;
@@ -28,8 +28,8 @@ pub struct Numbers {
     pub squares: bool,
     /// How the updates of weights are rounded that have states for it.
     pub rounding: Rounding,
-    /// Means that are left out.
-    pub without: Without,
+    /// Optimisations that are disabled.
+    pub disabled: Disabled,
 }
 
 impl Numbers {
@@ -46,7 +46,7 @@ impl Numbers {
             headroom: 0,
             squares: true,
             rounding: Rounding::default(),
-            without: Without::NOTHING,
+            disabled: Disabled::NOTHING,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::jobs::job::{Access, Counts, Datapath, Job, Sink, Source};
 use crate::jobs::lanes::Lanes;
 use crate::jobs::streams::{self, Load};
 use crate::jobs::{Storage, StorageId};
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::placed::{Piece, Tile};
 use crate::scheduled::timetable::Cycles;
 use crate::scheduled::{Home, Program};
@@ -275,7 +275,7 @@ fn mark_ends(image: &mut Image) {
 }
 
 /// Make the image.
-pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> Image {
+pub(crate) fn encode(program: &Program, machine: &Machine, disabled: Disabled) -> Image {
     let mut image = step(program, machine);
     let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<StorageId> {
         let wanted = program.storages().iter().enumerate().filter(|(_, storage)| wanted(&storage.role));
@@ -285,9 +285,9 @@ pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> 
     let inputs = streamed(&|role| *role == Role::Input);
     let outputs = streamed(&|role| *role == Role::Output);
     let states = streamed(&|role| *role == Role::State);
-    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, &model, None, without);
+    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, &model, None, disabled);
     let tile = program.step.tile;
-    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile, without);
+    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile, disabled);
     // Emission waits until the last results of the step have landed.
     let wait = program.lands_late(machine) as u32;
     (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, &outputs, wait, tile);
@@ -357,7 +357,7 @@ fn load_routine(
     program: &Program,
     wanted: &[StorageId],
     tile: Option<Tile>,
-    without: Without,
+    disabled: Disabled,
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.load.len() as u32;
     let machine = image.machine.clone();
@@ -367,7 +367,7 @@ fn load_routine(
         let (carried, piece) = stream_tensor(image, storage);
         let mut in_unit = program.jobs().iter().filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
         let scalar = in_unit.any(|access| access.storage == id);
-        for (part, feed) in streams::load(storage, id, carried, &machine, without) {
+        for (part, feed) in streams::load(storage, id, carried, &machine, disabled) {
             let (instruction, what) =
                 (load(&part, program.homes[id.0], scalar, &machine), format!("{} load", storage.name));
             image.load.push(Annotated { instruction, what, origin: Origin::default() });

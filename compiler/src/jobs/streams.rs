@@ -15,7 +15,7 @@
 use super::job::{Access, Job, Sink};
 use super::lanes::{Bound, Lanes};
 use super::{Storage, StorageId};
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::placed::{Axis, cost};
 use arch::Origin;
 use arch::image::{Feed, FeedDimension};
@@ -329,10 +329,10 @@ pub(crate) fn load(
     id: StorageId,
     tensor: usize,
     machine: &Machine,
-    without: Without,
+    disabled: Disabled,
 ) -> Vec<(Load, Feed)> {
-    let in_rows = cost::rows_per_transfer(&storage.axes, machine, without);
-    let in_columns = cost::columns_per_transfer(&storage.axes, machine, without);
+    let in_rows = cost::rows_per_transfer(&storage.axes, machine, disabled);
+    let in_columns = cost::columns_per_transfer(&storage.axes, machine, disabled);
     let sent = match in_rows {
         Some(_) => Sent::InRows,
         None if storage.axes.contains(&Axis::Grid) => Sent::Along,

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
-use crate::means::{Means, Without};
+use crate::optimisations::{Disabled, Optimisation};
 use crate::tensor::Iterator;
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -173,8 +173,8 @@ impl Cost {
     }
 
     /// The cost of a tensor whose dimensions lie on `axes`.
-    pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine, without: Without) -> Cost {
-        let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine, without) } else { 0 };
+    pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine, disabled: Disabled) -> Cost {
+        let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine, disabled) } else { 0 };
         let sent = tensor.role == Role::Output;
         let (emit, leave) = if sent { leaving(&tensor.shape, axes, machine) } else { (0, 0) };
         Cost { load, emit, leave, words: local_words(&tensor.shape, axes, machine), ..Cost::default() }
@@ -183,11 +183,11 @@ impl Cost {
 
 /// Rows of the grid that a transfer reaches with words of their own, where the lanes of the stream fill whole rows: then a tensor on rows and
 /// columns, or on one of them, comes in with several words per transfer.
-pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine, without: Without) -> Option<u32> {
+pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine, disabled: Disabled) -> Option<u32> {
     let (words, columns) = (machine.stream_words(), machine.pes_per_pu());
     let rows = words / columns;
     let spread = |axis| axes.contains(&axis);
-    let fills = without.uses(Means::Loading)
+    let fills = disabled.uses(Optimisation::Loading)
         && rows > 0
         && words.is_multiple_of(columns)
         && !spread(Axis::Grid)
@@ -196,10 +196,10 @@ pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine, without: Witho
 }
 
 /// Columns that a transfer reaches with words of their own, where a row has more of them than the stream has lanes; all rows take the same.
-pub(crate) fn columns_per_transfer(axes: &[Axis], machine: &Machine, without: Without) -> Option<u32> {
+pub(crate) fn columns_per_transfer(axes: &[Axis], machine: &Machine, disabled: Disabled) -> Option<u32> {
     let (words, columns) = (machine.stream_words(), machine.pes_per_pu());
     let wide = words > 1 && columns > words && columns.is_multiple_of(words);
-    (without.uses(Means::Loading) && wide && axes.contains(&Axis::Column)).then_some(words)
+    (disabled.uses(Optimisation::Loading) && wide && axes.contains(&Axis::Column)).then_some(words)
 }
 
 /// Beats in which a tensor leaves, as many rows or PEs at a time as a beat has lanes, and transfers of the output stream. With one lane every
@@ -250,8 +250,8 @@ pub(crate) fn leaving(shape: &[u32], axes: &[Axis], machine: &Machine) -> (u64, 
 }
 
 /// Transfers that load a tensor.
-pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine, without: Without) -> u64 {
-    let (rows, columns) = (rows_per_transfer(axes, machine, without), columns_per_transfer(axes, machine, without));
+pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine, disabled: Disabled) -> u64 {
+    let (rows, columns) = (rows_per_transfer(axes, machine, disabled), columns_per_transfer(axes, machine, disabled));
     let per_lane = |(&extent, axis): (&u32, &Axis)| match (axis, rows) {
         (Axis::Row, Some(rows)) => {
             let (whole, rest) = (extent / machine.pus(), extent % machine.pus());

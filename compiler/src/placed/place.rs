@@ -13,7 +13,7 @@ use super::cost::Cost;
 use super::layouts;
 use super::padding;
 use crate::fixed::{self, for_each_access};
-use crate::means::{Means, Without};
+use crate::optimisations::{Disabled, Optimisation};
 use crate::tensor::TensorId;
 use arch::machine::Machine;
 use std::collections::BTreeMap;
@@ -132,8 +132,8 @@ struct Search<'a> {
     decided: Way,
     /// Whether the scalar unit does what it can.
     unit: bool,
-    /// Means that are left out.
-    without: Without,
+    /// Optimisations that are disabled.
+    disabled: Disabled,
 }
 
 impl Search<'_> {
@@ -148,7 +148,7 @@ impl Search<'_> {
         }
         for &number in &part.tensors {
             let axes = place(&self.classes.tensors[number]);
-            cost = cost.plus(Cost::of_tensor(&self.program.tensors[number], &axes, self.machine, self.without));
+            cost = cost.plus(Cost::of_tensor(&self.program.tensors[number], &axes, self.machine, self.disabled));
         }
         Some(cost)
     }
@@ -250,7 +250,7 @@ fn with_reshards(
     machine: &Machine,
     axes: &[Axis],
     unit: bool,
-    without: Without,
+    disabled: Disabled,
     change: Change,
 ) -> Vec<Placement> {
     let whole = Classes::of(program);
@@ -287,7 +287,7 @@ fn with_reshards(
             break;
         }
         let decided = vec![(here, change.axes().0), (there, change.axes().1)];
-        let search = Search { program, classes: &classes, machine, axes, decided, unit, without };
+        let search = Search { program, classes: &classes, machine, axes, decided, unit, disabled };
         let mut best: Option<(Cost, Way)> = Some((Cost::default(), Way::new()));
         for part in &parts(program, &classes, &[(here, there)]) {
             best = best
@@ -297,7 +297,9 @@ fn with_reshards(
         let placement = best.map(|(cost, way)| Placement::of(&classes, cost, &way));
         let pads = |lies: &Placement| padding::is_harmless(program, &lies.tensors, &lies.iterators, machine);
         let even = |lies: &Placement| !padding::exists(program, &lies.iterators, machine);
-        found.extend(placement.filter(|lies| if without.uses(Means::Padding) { pads(lies) } else { even(lies) }));
+        found.extend(
+            placement.filter(|lies| if disabled.uses(Optimisation::Padding) { pads(lies) } else { even(lies) }),
+        );
     }
     found.sort_by_key(|placement| placement.cost.key());
     found.truncate(KEPT_WITH_RESHARDS);
@@ -314,7 +316,7 @@ fn on_columns(
     machine: &Machine,
     axes: &[Axis],
     unit: bool,
-    without: Without,
+    disabled: Disabled,
 ) -> Option<Placement> {
     let whole = Classes::of(program);
     if whole.movable.len() > TRIED_INDICES {
@@ -338,7 +340,7 @@ fn on_columns(
         let others = sums.iter().filter(|sum| !chosen.contains(sum));
         let with = |sum: &OnColumns| {
             let all = [&chosen[..], &[*sum]].concat();
-            Some((all_on_columns(program, machine, axes, (unit, without), &all)?, *sum))
+            Some((all_on_columns(program, machine, axes, (unit, disabled), &all)?, *sum))
         };
         let next = others.filter_map(with).min_by_key(|(placement, _)| placement.cost.key());
         match next {
@@ -364,7 +366,7 @@ fn all_on_columns(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
-    (unit, without): (bool, Without),
+    (unit, disabled): (bool, Disabled),
     sums: &[OnColumns],
 ) -> Option<Placement> {
     let reshards: Vec<(usize, usize)> = sums.iter().map(|sum| (sum.operation, sum.iterator)).collect();
@@ -385,7 +387,7 @@ fn all_on_columns(
         return None;
     }
     let parts = parts(program, &classes, &together);
-    let search = Search { program, classes: &classes, machine, axes, decided, unit, without };
+    let search = Search { program, classes: &classes, machine, axes, decided, unit, disabled };
     let (mut cost, mut way) = (Cost::default(), Way::new());
     for part in &parts {
         let (more, other) = search.ways(part).into_iter().next()?;
@@ -410,11 +412,11 @@ fn axes(machine: &Machine) -> Vec<Axis> {
 pub(crate) fn elsewhere(
     program: &fixed::Program,
     machine: &Machine,
-    without: Without,
+    disabled: Disabled,
     number: usize,
     all: impl Fn() -> Vec<Placement>,
 ) -> Vec<Placement> {
-    let by_itself = || layouts::elsewhere(program, machine, &axes(machine), without, number / 2);
+    let by_itself = || layouts::elsewhere(program, machine, &axes(machine), disabled, number / 2);
     if let Some(layout) = (number % 2 == 1).then(by_itself).flatten() {
         return vec![layout];
     }
@@ -440,25 +442,28 @@ pub(crate) fn place(
     program: &fixed::Program,
     machine: &Machine,
     unit: bool,
-    without: Without,
+    disabled: Disabled,
     prices: Option<&[u64]>,
 ) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes = axes(machine);
     let parts = parts(program, &classes, &[]);
-    let conversions = [Means::Reshards, Means::Returns, Means::Columns].into_iter().all(|means| without.uses(means));
+    let conversions = [Optimisation::Reshards, Optimisation::Returns, Optimisation::Columns]
+        .into_iter()
+        .all(|optimisation| disabled.uses(optimisation));
     if let Some(prices) = prices.filter(|_| conversions) {
-        return layouts::placements(program, machine, &axes, without, prices);
+        return layouts::placements(program, machine, &axes, disabled, prices);
     }
     let mut resharded = Vec::new();
-    for (change, along, means) in
-        [(Change::RowsAndTall, Axis::Row, Means::Reshards), (Change::InsideAndColumns, Axis::Column, Means::Returns)]
-    {
-        if axes.contains(&along) && without.uses(means) {
-            resharded.extend(with_reshards(program, machine, &axes, unit, without, change));
+    for (change, along, optimisation) in [
+        (Change::RowsAndTall, Axis::Row, Optimisation::Reshards),
+        (Change::InsideAndColumns, Axis::Column, Optimisation::Returns),
+    ] {
+        if axes.contains(&along) && disabled.uses(optimisation) {
+            resharded.extend(with_reshards(program, machine, &axes, unit, disabled, change));
         }
     }
-    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit, without };
+    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit, disabled };
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
     let free = parts.iter().filter(|part| !part.classes.is_empty()).count();
     for part in &parts {
@@ -487,11 +492,11 @@ pub(crate) fn place(
     }
     let mut placements: Vec<Placement> = found.iter().map(|(cost, way)| Placement::of(&classes, *cost, way)).collect();
     placements.extend(resharded);
-    if axes.contains(&Axis::Column) && without.uses(Means::Columns) {
-        placements.extend(on_columns(program, machine, &axes, unit, without));
+    if axes.contains(&Axis::Column) && disabled.uses(Optimisation::Columns) {
+        placements.extend(on_columns(program, machine, &axes, unit, disabled));
     }
     if !unit && conversions {
-        let fastest = layouts::placements(program, machine, &axes, without, &layouts::PRICES[..1]);
+        let fastest = layouts::placements(program, machine, &axes, disabled, &layouts::PRICES[..1]);
         placements.extend(fastest.into_iter().map(|placement| Placement { beside: true, ..placement }));
     }
     placements.sort_by_key(|placement| placement.cost.key());

@@ -7,7 +7,7 @@ use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::jobs::job::{Datapath, Job};
 use crate::jobs::{self, StorageId, conclusion, fuse, levels, reshard, scalar, select, streams, strips};
-use crate::means::{Means, Without};
+use crate::optimisations::{Disabled, Optimisation};
 use crate::placed::{self, cost};
 use crate::scheduled::allocate::Allocation;
 use crate::scheduled::colour::Coloured;
@@ -44,17 +44,17 @@ pub(crate) struct Built {
 
 impl Built {
     /// Instructions that load what arrives with every step.
-    pub(crate) fn loads(&self, machine: &Machine, without: Without) -> usize {
+    pub(crate) fn loads(&self, machine: &Machine, disabled: Disabled) -> usize {
         let inputs = self.scheduled.storages().iter().enumerate().filter(|(_, storage)| storage.role == Role::Input);
-        inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine, without).len()).sum()
+        inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine, disabled).len()).sum()
     }
 
     /// The image for a machine, which is not verified yet.
     ///
     /// # Errors
     /// It has more instructions than the machine has room for, or shifts that the machine does not do.
-    pub(crate) fn image(&self, machine: &Machine, without: Without) -> Result<Image, Refusal> {
-        let image = encode::encode(&self.scheduled, machine, without);
+    pub(crate) fn image(&self, machine: &Machine, disabled: Disabled) -> Result<Image, Refusal> {
+        let image = encode::encode(&self.scheduled, machine, disabled);
         refuse::check_programs(&image)?;
         refuse::check_shifts(&image)?;
         Ok(image)
@@ -167,7 +167,7 @@ pub(crate) fn build(
         return Err(refuse::too_long("alu", instructions, machine.program_depth()));
     }
     let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
-    let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine, limits.without));
+    let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine, limits.disabled));
     let streams = costs.fold(cost::Cost::default(), cost::Cost::plus);
     let there = machine.scalar().then(|| scalar::assign(&without_unit)).flatten();
     let arranged = |jobs: jobs::Program| arrange(placed, jobs, streams, limits);
@@ -217,7 +217,7 @@ fn timed(coloured: &Coloured, instructions: usize, limits: Limits<'_>, sure: boo
         return Err(in_order.words);
     }
     let addresses = |schedule: &Schedule| allocate::allocate(coloured, &schedule.jobs, &schedule.windows());
-    let longest_first = limits.without.uses(Means::Order);
+    let longest_first = limits.disabled.uses(Optimisation::Order);
     let mut schedule = if longest_first { schedule::schedule } else { schedule::in_order }(coloured, machine);
     let mut allocation = addresses(&schedule);
     if limits.missing(allocation.words, instructions) > 0 {
@@ -236,7 +236,7 @@ const STRIPS: [u32; 3] = [32, 16, 8];
 
 /// The same with what updates read in the model pad, if it fits so.
 fn in_strips(jobs: &jobs::Program, limits: Limits<'_>) -> Option<Timed> {
-    STRIPS.into_iter().filter(|_| limits.without.uses(Means::Strips)).find_map(|words| {
+    STRIPS.into_iter().filter(|_| limits.disabled.uses(Optimisation::Strips)).find_map(|words| {
         let strips::Stripped { program, kept } = strips::strips(jobs, words, limits.machine)?;
         let program = levels::fit(&program, limits.machine).ok()?;
         timed(&colour::colour_with(&program, &kept), program.jobs.len(), limits, true).ok()

@@ -5,7 +5,7 @@ use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::{Numbers, Program};
 use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_rectifiers, needs_squares};
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::placed::tile;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
@@ -37,15 +37,15 @@ pub fn with_tables(spec: &MachineSpec, program: &Program) -> MachineSpec {
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
 pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled, Refusal> {
-    compile_fitted_without(program, spec, Without::NOTHING)
+    compile_fitted_without(program, spec, Disabled::NOTHING)
 }
 
 /// The same with fewer means.
 ///
 /// # Errors
 /// As [`compile_fitted`].
-pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, without: Without) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, None, without, &|limits| search(program, limits, Choice::Best))
+pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, disabled: Disabled) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, None, disabled, &|limits| search(program, limits, Choice::Best))
 }
 
 /// The same for so many machines, each with some tiles of every batch: tiles of the size with which the slowest of them is done first.
@@ -53,7 +53,7 @@ pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, without: Wi
 /// # Errors
 /// As [`compile_fitted`]; the batch cannot be cut into tiles.
 pub fn compile_divided(program: &Program, spec: &MachineSpec, machines: u32) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, None, Without::NOTHING, &|limits| divided::search(program, limits, machines))
+    compile_within(program, spec, None, Disabled::NOTHING, &|limits| divided::search(program, limits, machines))
 }
 
 /// The same for a machine that a board is to hold: `beyond` says what one takes too much. Placements and tiles that would need more
@@ -62,7 +62,7 @@ pub fn compile_divided(program: &Program, spec: &MachineSpec, machines: u32) -> 
 /// # Errors
 /// As [`compile_fitted`]; nothing that is tried fits the board.
 pub fn compile_on_board(program: &Program, spec: &MachineSpec, beyond: Beyond<'_>) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, Some(beyond), Without::NOTHING, &|limits| search(program, limits, Choice::Best))
+    compile_within(program, spec, Some(beyond), Disabled::NOTHING, &|limits| search(program, limits, Choice::Best))
 }
 
 /// How an image is looked for on a machine that has room.
@@ -72,7 +72,7 @@ fn compile_within(
     program: &Program,
     spec: &MachineSpec,
     beyond: Option<Beyond<'_>>,
-    without: Without,
+    disabled: Disabled,
     finds: Finds<'_>,
 ) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
@@ -100,7 +100,7 @@ fn compile_within(
     let depths = if tile::batch(program).is_some() { &depths[..] } else { &depths[..1] };
     for &gradient_depth in depths {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
-        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), without };
+        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), disabled };
         match finds(limits) {
             Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
             other => {

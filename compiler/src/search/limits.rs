@@ -6,7 +6,7 @@
 //! ```
 
 use super::fitted::fitted;
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::scheduled::{Words, allocate};
 use arch::machine::{Machine, MachineSpec};
 
@@ -29,14 +29,14 @@ pub(crate) struct Limits<'a> {
     pub(crate) machine: &'a Machine,
     /// The board that is to hold it, if there is one.
     pub(crate) board: Option<OnBoard<'a>>,
-    /// Means that are left out.
-    pub(crate) without: Without,
+    /// Optimisations that are disabled.
+    pub(crate) disabled: Disabled,
 }
 
 impl<'a> Limits<'a> {
     /// The pads of a machine and nothing else.
     pub(crate) fn of(machine: &'a Machine) -> Limits<'a> {
-        Limits { machine, board: None, without: Without::NOTHING }
+        Limits { machine, board: None, disabled: Disabled::NOTHING }
     }
 
     /// The words of the pads.

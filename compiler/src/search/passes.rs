@@ -13,7 +13,7 @@ use crate::fixed;
 use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
 use crate::placed::{
@@ -192,7 +192,7 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
 /// With the placement that is estimated to take least, by classes of indices or each index by itself.
 fn fastest(program: &placed::Program, machine: &Machine, layouts: bool) -> placed::Program {
     let prices = layouts.then_some(layouts::PRICES);
-    let first = place::place(&program.fixed, machine, false, Without::NOTHING, prices).into_iter().find(|p| !p.beside);
+    let first = place::place(&program.fixed, machine, false, Disabled::NOTHING, prices).into_iter().find(|p| !p.beside);
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 
@@ -207,7 +207,7 @@ fn cost(text: &str, machine: &Machine) -> Outcome {
         estimate += &format!("operation %{number}: {} cycles\n", cost.compute);
     }
     for (number, (tensor, axes)) in fixed.tensors.iter().zip(&program.tensors).enumerate() {
-        let cost = Cost::of_tensor(tensor, axes, machine, Without::NOTHING);
+        let cost = Cost::of_tensor(tensor, axes, machine, Disabled::NOTHING);
         estimate += &format!("tensor %{number}: {} transfers, {} words\n", cost.load, cost.words);
     }
     Ok(estimate)
@@ -264,7 +264,7 @@ fn allocate(text: &str, machine: &Machine) -> Outcome {
 
 fn encode(text: &str, machine: &Machine) -> Outcome {
     let program = text::read(text, |program| scheduled::laws(program, machine))?;
-    let image = encode::encode(&program, machine, Without::NOTHING);
+    let image = encode::encode(&program, machine, Disabled::NOTHING);
     let fits = refuse::check_programs(&image).and_then(|()| refuse::check_shifts(&image));
     fits.map_err(|refusal| vec![refusal.diagnostic().clone()])?;
     image::verify(&image);

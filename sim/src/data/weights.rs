@@ -9,6 +9,7 @@
 //!
 //! What is written and read again is the same, bit by bit.
 
+use crate::NamedRanges;
 use crate::data::file::Limits;
 use crate::data::{npy, npz};
 use arch::{Code, Diagnostic};
@@ -58,14 +59,11 @@ fn wrong(message: impl Into<String>) -> Diagnostic {
     Diagnostic::global(Code::Data, message)
 }
 
-/// Smallest and largest value of each input and tensor of weights that a model is made for.
-pub type Valid = BTreeMap<String, (f64, f64)>;
-
 /// Write weights; `word` is the width of the words and `valid` what the model is made for, for C.
 ///
 /// # Errors
 /// `E-DATA`: one array cannot hold several tensors.
-pub fn write(weights: &[Weights], format: Format, word: u32, valid: &Valid) -> Result<Vec<u8>, Diagnostic> {
+pub fn write(weights: &[Weights], format: Format, word: u32, valid: &NamedRanges) -> Result<Vec<u8>, Diagnostic> {
     let shape = |tensor: &Weights| tensor.shape.iter().map(|&extent| extent as usize).collect::<Vec<_>>();
     match (format, weights) {
         (Format::Npy, [tensor]) => Ok(npy::write(&shape(tensor), &tensor.values)),
@@ -111,7 +109,7 @@ fn c_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     taken
 }
 
-fn header(weights: &[Weights], word: u32, valid: &Valid) -> String {
+fn header(weights: &[Weights], word: u32, valid: &NamedRanges) -> String {
     let mut text = String::from(
         "/* Weights of a model, written by tabla-gen. No licence of tabla-gen applies to this file. */\n\
          #ifndef TABLA_WEIGHTS_H\n#define TABLA_WEIGHTS_H\n#include <stdint.h>\n",
@@ -298,20 +296,21 @@ mod tests {
         for fraction in [None, Some(10), Some(-3), Some(40)] {
             for format in [Format::Npz, Format::Csv, Format::C] {
                 let weights = sample(fraction);
-                let read = read(&write(&weights, format, 16, &Valid::new()).unwrap(), format, &tensors()).unwrap();
+                let read =
+                    read(&write(&weights, format, 16, &NamedRanges::new()).unwrap(), format, &tensors()).unwrap();
                 for (read, written) in read.iter().zip(&weights) {
                     assert_eq!(read.values, written.values, "{format:?} {fraction:?}");
                 }
             }
         }
         let one = &sample(None)[..1];
-        let bytes = write(one, Format::Npy, 16, &Valid::new()).unwrap();
+        let bytes = write(one, Format::Npy, 16, &NamedRanges::new()).unwrap();
         assert_eq!(read(&bytes, Format::Npy, &tensors()[..1]).unwrap(), one);
     }
 
     #[test]
     fn the_header_is_c() {
-        let text = String::from_utf8(write(&sample(Some(10)), Format::C, 12, &Valid::new()).unwrap()).unwrap();
+        let text = String::from_utf8(write(&sample(Some(10)), Format::C, 12, &NamedRanges::new()).unwrap()).unwrap();
         assert!(text.contains(
             "#define TABLA_W_1_FRACTION (10)\nstatic const int16_t tabla_w_1[2][2] = {\n    1, -513, 0, 32767,\n};"
         ));
@@ -327,7 +326,7 @@ mod tests {
         let tensors: Vec<_> = weights.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
         for format in [Format::Npz, Format::Csv, Format::C] {
             assert_eq!(
-                read(&write(&weights, format, 16, &Valid::new()).unwrap(), format, &tensors).unwrap(),
+                read(&write(&weights, format, 16, &NamedRanges::new()).unwrap(), format, &tensors).unwrap(),
                 weights,
                 "{format:?}"
             );
@@ -347,7 +346,9 @@ mod tests {
             message("tensor,element,value\nw'1,0,1\nb,0,1\n"),
             "`w'1` has 4 weights in the model, 1 in the file"
         );
-        assert!(write(&sample(None), Format::Npy, 16, &Valid::new()).unwrap_err().message.contains("the model has 2"));
+        assert!(
+            write(&sample(None), Format::Npy, 16, &NamedRanges::new()).unwrap_err().message.contains("the model has 2")
+        );
         let header = |text: &str| read(text.as_bytes(), Format::C, &tensors()).unwrap_err().message;
         assert!(header("static const double tabla_b[1] = {x}").contains("damaged"));
         assert_eq!(header("static const int8_t tabla_b[1] = {1}"), "the header has no fraction for `b`");
@@ -362,7 +363,7 @@ mod tests {
     /// Inputs and weights have one function each; weights keep their C names.
     #[test]
     fn the_header_says_what_the_model_is_made_for() {
-        let valid = Valid::from([("x".to_owned(), (-1.0, 2.5)), ("w'1".to_owned(), (0.0, 8.0))]);
+        let valid = NamedRanges::from([("x".to_owned(), (-1.0, 2.5)), ("w'1".to_owned(), (0.0, 8.0))]);
         let text = String::from_utf8(write(&sample(None), Format::C, 16, &valid).unwrap()).unwrap();
         for name in ["x", "w_1"] {
             assert_eq!(text.matches(&format!("tabla_{name}_outside(")).count(), 1, "{text}");

@@ -10,7 +10,7 @@
 //! that of the weights at the start. Rows whose class changes are counted; two good trainings differ in some.
 
 use super::{Accuracy, Distance, Extremes, Verdict};
-use crate::train::engine::Model;
+use crate::train::engine::NamedValues;
 use arch::{Code, Diagnostic, Span};
 use compiler::fixed;
 use compiler::rounding::is_of_words;
@@ -19,9 +19,9 @@ use compiler::rounding::is_of_words;
 #[derive(Debug, Clone, Copy)]
 pub struct Trainings<'a> {
     /// Weights at the end, on golden.
-    pub golden: &'a Model,
+    pub golden: &'a NamedValues,
     /// Weights at the end, in words.
-    pub words: &'a Model,
+    pub words: &'a NamedValues,
     /// Loss of each on the samples that were trained.
     pub losses: (f64, f64),
     /// Loss of the weights at the start.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn scored(words: f64, losses: (f64, f64), scores: (f64, f64)) -> Accuracy {
-        let model = |w: f64| Model::from([("v".to_owned(), vec![100.0]), ("w".to_owned(), vec![0.5, w])]);
+        let model = |w: f64| NamedValues::from([("v".to_owned(), vec![100.0]), ("w".to_owned(), vec![0.5, w])]);
         let text = "word 8\naccumulator 24\nstate w[2]: q5\n";
         let lowered: fixed::Program = text.parse().expect("a good text");
         Trainings {

@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::driver::{Driver, Run};
 use crate::eval::with_shapes_of;
 use crate::grid::Stalls;
-use crate::ladder::{Climb, Values as Reals};
+use crate::ladder::{Climb, NamedValues as Reals};
 use arch::isa::{Combine, Finish};
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};

@@ -8,7 +8,7 @@
 //! go in one stream, which gives the cycle count that counts.
 
 use crate::clipped::Clipped;
-use crate::train::engine::{Comparison, Engine, EngineError, Epochs, GoesOn, Model, Run, Step, one_by_one};
+use crate::train::engine::{Comparison, Engine, EngineError, Epochs, GoesOn, NamedValues, Run, Step, one_by_one};
 use crate::train::moves::AllMoves;
 
 /// Two engines side by side; answers as the lower one does.
@@ -79,7 +79,7 @@ impl Compared {
 }
 
 impl Engine for Compared {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         self.lower.load(model);
         self.reference.load(model);
     }
@@ -117,7 +117,7 @@ impl Engine for Compared {
         Ok((run, done))
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.lower.model()
     }
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     impl Engine for Counter {
-        fn load(&mut self, model: &Model) {
+        fn load(&mut self, model: &NamedValues) {
             self.count = model["w"][0];
         }
         fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
@@ -164,8 +164,8 @@ mod tests {
             }
             Ok(run)
         }
-        fn model(&self) -> Model {
-            Model::from([("w".to_owned(), vec![self.count])])
+        fn model(&self) -> NamedValues {
+            NamedValues::from([("w".to_owned(), vec![self.count])])
         }
     }
 
@@ -188,12 +188,12 @@ mod tests {
     struct Pair(f64);
 
     impl Engine for Pair {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
             Ok(Run::default())
         }
-        fn model(&self) -> Model {
-            Model::from([("a".to_owned(), vec![1.0, 2.0]), ("b".to_owned(), vec![3.0, self.0])])
+        fn model(&self) -> NamedValues {
+            NamedValues::from([("a".to_owned(), vec![1.0, 2.0]), ("b".to_owned(), vec![3.0, self.0])])
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn both_get_the_weights() {
         let mut engine = Compared::new(counter(3.0, 5), counter(4.0, 5), "array", "h", true);
-        engine.load(&Model::from([("w".to_owned(), vec![7.0])]));
+        engine.load(&NamedValues::from([("w".to_owned(), vec![7.0])]));
         engine.run(&[vec![]]).unwrap();
         // One step is compared once: a prediction and a weight.
         assert_eq!(
@@ -280,12 +280,12 @@ mod tests {
     struct Counts(bool);
 
     impl Engine for Counts {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
             Ok(Run { predictions: vec![vec![f64::from(u8::from(self.0))]], ..Run::default() })
         }
-        fn model(&self) -> Model {
-            Model::new()
+        fn model(&self) -> NamedValues {
+            NamedValues::new()
         }
         fn count(&mut self, counts: bool) {
             self.0 = counts;

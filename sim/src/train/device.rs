@@ -4,7 +4,7 @@ use crate::driver::played::{Play, SampleSet};
 use crate::driver::shares::Share;
 use crate::driver::{Driver, Given, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
-use crate::train::engine::{Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step, one_by_one};
+use crate::train::engine::{Engine, EngineError, Epochs, GoesOn, NamedValues, Run, Signature, Step, one_by_one};
 use arch::Image;
 use arch::number::{quantise, to_f64};
 use arch::store::COUNT_BITS;
@@ -72,7 +72,7 @@ impl<G: Grid> Device<G> {
 }
 
 impl<G: Grid> Engine for Device<G> {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         for tensor in 0..self.weights.len() {
             if let Some(name) = &self.weights[tensor] {
                 self.model[tensor] = self.words(tensor, &model[name]);
@@ -116,7 +116,7 @@ impl<G: Grid> Engine for Device<G> {
         })
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         let named = self.weights.iter().enumerate().filter_map(|(tensor, name)| Some((tensor, name.clone()?)));
         named.map(|(tensor, name)| (name, self.values(tensor, &self.model[tensor]))).collect()
     }

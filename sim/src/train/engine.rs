@@ -1,5 +1,7 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
+pub use crate::NamedValues;
+
 use crate::clipped::Clipped;
 use crate::train::moves::AllMoves;
 use arch::Diagnostic;
@@ -9,10 +11,6 @@ use compiler::tensor::{Element, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-/// Weights by tensor name, row-major.
-pub type Model = BTreeMap<String, Vec<f64>>;
 
 /// What one step is given: one list of elements per tensor of [`Signature::fields`], row-major; in a batch the
 /// samples of a tensor follow each other.
@@ -35,7 +33,7 @@ pub struct Signature {
 
 impl Signature {
     /// Steps as values by name.
-    pub fn values(&self, steps: &[Step]) -> Vec<Model> {
+    pub fn values(&self, steps: &[Step]) -> Vec<NamedValues> {
         let names = || self.fields.iter().map(|field| field.name.clone());
         steps.iter().map(|step| names().zip(step.iter().cloned()).collect()).collect()
     }
@@ -200,7 +198,7 @@ pub(super) fn one_by_one(
 /// One program on one engine.
 pub trait Engine {
     /// Give it these weights.
-    fn load(&mut self, model: &Model);
+    fn load(&mut self, model: &NamedValues);
 
     /// Run one step after the other, starting from the weights it has.
     ///
@@ -223,7 +221,7 @@ pub trait Engine {
     }
 
     /// The weights it has now.
-    fn model(&self) -> Model;
+    fn model(&self) -> NamedValues;
 
     /// The values that the tensors of its program took, if it knows.
     fn ranges(&self) -> Option<&Ranges> {
@@ -257,12 +255,12 @@ mod tests {
     struct Nothing;
 
     impl Engine for Nothing {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
             Ok(Run { cycles: Some(1), ..Run::default() })
         }
-        fn model(&self) -> Model {
-            Model::new()
+        fn model(&self) -> NamedValues {
+            NamedValues::new()
         }
     }
 
@@ -295,7 +293,7 @@ mod tests {
         let (prediction, model, sequence) = (("h".to_owned(), 1), Vec::new(), Vec::new());
         let signature = Signature { fields, inputs: 1, prediction, model, sequence };
         let step = |x: f64| vec![vec![x, 2.0], vec![3.0]];
-        let named = |x: f64| Model::from([("x".to_owned(), vec![x, 2.0]), ("y".to_owned(), vec![3.0])]);
+        let named = |x: f64| NamedValues::from([("x".to_owned(), vec![x, 2.0]), ("y".to_owned(), vec![3.0])]);
         assert_eq!(signature.values(&[step(1.0), step(7.0)]), [named(1.0), named(7.0)]);
     }
 }

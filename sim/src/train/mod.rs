@@ -30,7 +30,7 @@ pub mod words;
 
 use crate::data::split::{epoch_order, generator, order_key, purpose, unit};
 use arch::store::order::key_of_epoch;
-use engine::{Comparison, Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step};
+use engine::{Comparison, Engine, EngineError, Epochs, GoesOn, NamedValues, Run, Signature, Step};
 use rate::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Schedule {
 #[serde(deny_unknown_fields)]
 pub struct Trained {
     /// The weights after the last update.
-    pub model: Model,
+    pub model: NamedValues,
     /// Clock cycles of all updates, where there is a clock.
     pub cycles: Option<u64>,
     /// Samples that went into updates.
@@ -95,7 +95,7 @@ pub struct Trained {
 }
 
 /// Weights before the first step, evenly distributed between bounds that depend on the tensor's name; with the bound 0 they are 0.
-pub fn initial_model(signature: &Signature, bound: impl Fn(&str) -> f64, seed: u64) -> Model {
+pub fn initial_model(signature: &Signature, bound: impl Fn(&str) -> f64, seed: u64) -> NamedValues {
     let mut generator = generator(seed, purpose::WEIGHTS);
     let mut weights = |name: &str, elements: usize| -> Vec<f64> {
         let bound = bound(name);
@@ -122,7 +122,7 @@ pub fn train(
     engines: &mut Engines,
     steps: &[Step],
     schedule: &Schedule,
-    start: &Model,
+    start: &NamedValues,
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     let trained = Trained { model: start.clone(), ..Trained::default() };
@@ -209,7 +209,7 @@ fn advance(trained: &mut Trained, engine: &dyn Engine, run: &Run) {
 ///
 /// # Errors
 /// What the engine reports.
-pub fn predict(engine: &mut dyn Engine, model: &Model, steps: &[Step]) -> Result<Vec<Vec<f64>>, EngineError> {
+pub fn predict(engine: &mut dyn Engine, model: &NamedValues, steps: &[Step]) -> Result<Vec<Vec<f64>>, EngineError> {
     if steps.is_empty() {
         return Ok(Vec::new());
     }
@@ -223,7 +223,7 @@ pub fn predict(engine: &mut dyn Engine, model: &Model, steps: &[Step]) -> Result
 /// What the engine reports.
 pub fn predict_on(
     engine: &mut dyn Engine,
-    model: &mut Model,
+    model: &mut NamedValues,
     sequence: &[String],
     steps: &[Step],
 ) -> Result<Vec<Vec<f64>>, EngineError> {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     impl Engine for Line {
-        fn load(&mut self, model: &Model) {
+        fn load(&mut self, model: &NamedValues) {
             self.weight = model["w"][0];
         }
         fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
@@ -274,8 +274,8 @@ mod tests {
             }
             Ok(Run { predictions, cycles: Some(10 * steps.len() as u64), saturated: false })
         }
-        fn model(&self) -> Model {
-            Model::from([("w".to_owned(), vec![self.weight])])
+        fn model(&self) -> NamedValues {
+            NamedValues::from([("w".to_owned(), vec![self.weight])])
         }
     }
 
@@ -322,13 +322,13 @@ mod tests {
     struct Recorder(Rc<RefCell<Vec<Vec<f64>>>>);
 
     impl Engine for Recorder {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
             self.0.borrow_mut().push(steps.iter().map(|step| step[0][0]).collect());
             Ok(Run::default())
         }
-        fn model(&self) -> Model {
-            Model::new()
+        fn model(&self) -> NamedValues {
+            NamedValues::new()
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
             let mut engines = Engines { full: recorder(), rest: None, predict: recorder() };
             let reduction = Reduction::Mean;
             let schedule = Schedule { epochs: 9, batch: 1, reduction, order, seed: 3, rate: None };
-            train(&mut engines, &steps, &schedule, &Model::new(), &mut |_, _, _| Ok(ControlFlow::Continue(())))
+            train(&mut engines, &steps, &schedule, &NamedValues::new(), &mut |_, _, _| Ok(ControlFlow::Continue(())))
                 .unwrap();
             let seen = seen.borrow();
             assert_eq!(seen.len(), 9);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     impl Engine for Listener {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
             self.last.borrow_mut().extend(steps.iter().map(|step| step[step.len() - 1][0]));
             Ok(Run::default())
@@ -419,8 +419,8 @@ mod tests {
             self.epochs.borrow_mut().push((epochs.count, epochs.again));
             engine::one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)))
         }
-        fn model(&self) -> Model {
-            Model::new()
+        fn model(&self) -> NamedValues {
+            NamedValues::new()
         }
     }
 
@@ -465,7 +465,8 @@ mod tests {
         let mut engines = Engines { full: Box::new(full.clone()), rest: None, predict: Box::<Listener>::default() };
         let (reduction, order) = (Reduction::Mean, Order::Rows);
         let schedule = Schedule { epochs: 2, batch: 2, reduction, order, seed: 3, rate: Some(FALLING) };
-        train(&mut engines, &steps, &schedule, &Model::new(), &mut |_, _, _| Ok(ControlFlow::Continue(()))).unwrap();
+        train(&mut engines, &steps, &schedule, &NamedValues::new(), &mut |_, _, _| Ok(ControlFlow::Continue(())))
+            .unwrap();
         assert_eq!(full.last.take(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(|update| update / 6.0));
     }
 
@@ -473,7 +474,7 @@ mod tests {
     struct Sum(f64);
 
     impl Engine for Sum {
-        fn load(&mut self, model: &Model) {
+        fn load(&mut self, model: &NamedValues) {
             self.0 = model["s"][0];
         }
         fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
@@ -483,15 +484,15 @@ mod tests {
             };
             Ok(Run { predictions: steps.iter().map(&mut add).collect(), ..Run::default() })
         }
-        fn model(&self) -> Model {
-            Model::from([("s".to_owned(), vec![self.0]), ("w".to_owned(), vec![99.0])])
+        fn model(&self) -> NamedValues {
+            NamedValues::from([("s".to_owned(), vec![self.0]), ("w".to_owned(), vec![99.0])])
         }
     }
 
     #[test]
     fn sequences_go_on_from_row_to_row() {
         let sequence = ["s".to_owned()];
-        let begin = || Model::from([("s".to_owned(), vec![1.0]), ("w".to_owned(), vec![2.0])]);
+        let begin = || NamedValues::from([("s".to_owned(), vec![1.0]), ("w".to_owned(), vec![2.0])]);
         let steps = [vec![vec![3.0]], vec![vec![4.0]]];
         for (sequence, steps, predictions, reached) in [
             (&sequence[..], &steps[..], vec![vec![4.0], vec![8.0]], 8.0),
@@ -500,7 +501,7 @@ mod tests {
         ] {
             let mut model = begin();
             assert_eq!(predict_on(&mut Sum(50.0), &mut model, sequence, steps).unwrap(), predictions);
-            assert_eq!(model, Model::from([("s".to_owned(), vec![reached]), ("w".to_owned(), vec![2.0])]));
+            assert_eq!(model, NamedValues::from([("s".to_owned(), vec![reached]), ("w".to_owned(), vec![2.0])]));
         }
     }
 
@@ -508,12 +509,12 @@ mod tests {
     struct Compares(Option<u64>);
 
     impl Engine for Compares {
-        fn load(&mut self, _: &Model) {}
+        fn load(&mut self, _: &NamedValues) {}
         fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
             Ok(Run::default())
         }
-        fn model(&self) -> Model {
-            Model::new()
+        fn model(&self) -> NamedValues {
+            NamedValues::new()
         }
         fn comparison(&self) -> Option<Comparison> {
             self.0.map(|words| Comparison { words, with: "array".to_owned(), ..Comparison::default() })

@@ -1,7 +1,7 @@
 //! The golden model as an engine: the program as its source says it, beside which its canonical form may run to be measured.
 
 use crate::golden::{Golden, WORTH};
-use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::engine::{Engine, EngineError, NamedValues, Run, Signature, Step};
 use crate::train::moves::{AllMoves, Watched, Weight};
 use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
@@ -37,7 +37,7 @@ fn weights<'a>(golden: &'a Golden, weights: &'a [(String, TensorId)]) -> impl It
 }
 
 impl Fed {
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         weights(&self.golden, &self.weights).map(|(name, values)| (name.to_owned(), values.into_owned())).collect()
     }
 
@@ -105,7 +105,7 @@ impl Reals {
 }
 
 impl Engine for Reals {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         for (name, id) in &self.fed.weights {
             self.fed.golden.set(*id, &model[name]);
         }
@@ -122,7 +122,7 @@ impl Engine for Reals {
         }
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.fed.model()
     }
 
@@ -149,7 +149,7 @@ impl Measured {
 }
 
 impl Engine for Measured {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         self.source.load(model);
         self.canonical.load(model);
     }
@@ -169,7 +169,7 @@ impl Engine for Measured {
         measured.and(run)
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.source.model()
     }
 
@@ -199,7 +199,7 @@ mod tests {
         };
         let mut reals = Reals::new(&text.parse().expect("a good text"), &signature);
         for weight in [2.0, -0.5] {
-            let model = Model::from([("w".to_owned(), vec![weight])]);
+            let model = NamedValues::from([("w".to_owned(), vec![weight])]);
             reals.load(&model);
             assert_eq!(reals.run(&[vec![vec![3.0]]]).unwrap().predictions, [[3.0 * weight]]);
             assert_eq!(reals.model(), model);

@@ -2,7 +2,7 @@
 
 use crate::clipped::Clipped;
 use crate::fixed::Fixed;
-use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::engine::{Engine, EngineError, NamedValues, Run, Signature, Step};
 use crate::train::moves::{AllMoves, Watched, Weight};
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
@@ -49,7 +49,7 @@ pub(super) fn bindings(program: &Program, signature: &Signature) -> Bindings {
 type Bindings = (Vec<(TensorId, usize)>, Vec<(String, TensorId)>);
 
 /// Give a program these weights.
-pub(super) fn load(fixed: &mut Fixed, weights: &[(String, TensorId)], model: &Model) {
+pub(super) fn load(fixed: &mut Fixed, weights: &[(String, TensorId)], model: &NamedValues) {
     for (name, id) in weights {
         fixed.forget_given(*id);
         fixed.set_real(*id, &model[name]);
@@ -101,7 +101,7 @@ pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
 }
 
 impl Engine for Words {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         load(&mut self.fixed, &self.weights, model);
         if let Some(watched) = &mut self.watched {
             watched.begin(values(&self.fixed, &self.weights));
@@ -126,7 +126,7 @@ impl Engine for Words {
         Ok(run)
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         values(&self.fixed, &self.weights).map(|(name, values)| (name.to_owned(), values.into_owned())).collect()
     }
 
@@ -187,12 +187,12 @@ name other = t
     fn what_is_clipped_counts_while_it_is_counted() {
         let program: Program = TEXT.parse().expect("a good text");
         let mut words = Words::new(&program, &signature("h"));
-        words.load(&Model::from([("w".to_owned(), vec![0.5])]));
+        words.load(&NamedValues::from([("w".to_owned(), vec![0.5])]));
         words.count(false);
         let run = words.run(&[vec![vec![2.0, 3.0]]]).unwrap();
         assert!(words.clipped().is_empty());
         assert_eq!(run.predictions, [[0.0, 4.0, 0.0, 0.0, 6.0, 32767.0 / 256.0]]);
-        assert_eq!(words.model(), Model::from([("w".to_owned(), vec![0.5])]));
+        assert_eq!(words.model(), NamedValues::from([("w".to_owned(), vec![0.5])]));
         words.count(true);
         assert!(words.run(&[vec![vec![1.0, 3.0]]]).unwrap().predictions[0][5] == 100.0 && words.clipped().is_empty());
         assert!(words.run(&[vec![vec![2.0, 3.0]]]).unwrap().saturated);

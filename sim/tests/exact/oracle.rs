@@ -17,7 +17,7 @@ use sim::eval::Engine;
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Upper, Values};
+use sim::ladder::{Climb, NamedValues, Upper};
 use sim::plain::Plain;
 
 /// What a program is written in.
@@ -374,7 +374,7 @@ impl Case {
     }
 
     /// Inputs by name.
-    pub(crate) fn inputs(&self) -> Values {
+    pub(crate) fn inputs(&self) -> NamedValues {
         (0..2).map(|number| (rendered::input(self, number), self.elements(number))).collect()
     }
 
@@ -418,7 +418,7 @@ impl Case {
         }
         let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
         let steps = [inputs.clone()];
-        let upper = match Upper::new(program, &options, &Values::new(), &steps, &Numbers::of_width(self.word)) {
+        let upper = match Upper::new(program, &options, &NamedValues::new(), &steps, &Numbers::of_width(self.word)) {
             Ok(upper) => upper,
             Err(errors) => return Ok(Verdict::Refused(errors[0].message.clone())),
         };
@@ -433,7 +433,7 @@ impl Case {
         if array {
             let spec =
                 MachineSpec { pus: Some(2), pes_per_pu: Some(3), word: Some(self.word), ..MachineSpec::default() };
-            match Climb::new(program, &options, &Values::new(), &steps, &spec) {
+            match Climb::new(program, &options, &NamedValues::new(), &steps, &spec) {
                 Ok(climb) => {
                     climb
                         .run(Array::new(&climb.image().machine), Stalls::none())
@@ -447,7 +447,7 @@ impl Case {
 }
 
 /// All elements after a step.
-fn reals(engine: &mut impl Engine, program: &Program, inputs: &Values) -> Result<Vec<Vec<f64>>, String> {
+fn reals(engine: &mut impl Engine, program: &Program, inputs: &NamedValues) -> Result<Vec<Vec<f64>>, String> {
     for (name, values) in inputs {
         if let Some(id) = program.tensors.iter().position(|tensor| tensor.name == *name) {
             engine.set(TensorId(id), &values.iter().copied().map(Some).collect::<Vec<_>>());

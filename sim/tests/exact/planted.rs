@@ -8,7 +8,7 @@ use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::{Finish, Kind, Numbers, Operand, Operation, Program, Role, laws};
 use compiler::tensor::TensorId;
 use sim::fixed::Fixed;
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 use std::collections::BTreeMap;
 
 /// Changes an operation; whether there was something to change.
@@ -153,7 +153,7 @@ fn lowered(case: &Case) -> Option<Program> {
     let program = rendered::program(case).expect("a program");
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let numbers = Numbers::of_width(case.word);
-    Upper::new(&program, &options, &Values::new(), &[case.inputs()], &numbers).ok().map(|upper| upper.fixed)
+    Upper::new(&program, &options, &NamedValues::new(), &[case.inputs()], &numbers).ok().map(|upper| upper.fixed)
 }
 
 /// Whether the words are those of the exact values.

@@ -10,7 +10,7 @@ use compiler::tensor::{
     Affine, Aggregate, Binary, Body, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Update,
 };
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 
 const EXTENTS: [u32; 9] = [1, 2, 3, 4, 5, 7, 8, 9, 13];
 
@@ -149,7 +149,7 @@ impl Builder<'_> {
 }
 
 /// A program with weights, and values for three samples.
-pub(crate) fn program(tape: &[u16]) -> (Program, Values, Vec<Values>) {
+pub(crate) fn program(tape: &[u16]) -> (Program, NamedValues, Vec<NamedValues>) {
     let mut builder = Builder { tape: Tape::new(tape), program: Program::default(), known: Vec::new() };
     for n in 0..=builder.tape.below(3) {
         let shape = builder.shape(3);
@@ -179,7 +179,7 @@ pub(crate) fn program(tape: &[u16]) -> (Program, Values, Vec<Values>) {
     let mut tape = builder.tape;
     let mut values =
         |id: TensorId| -> Vec<f64> { (0..elements(&program.tensors[id.0].shape)).map(|_| tape.value()).collect() };
-    let model = Values::from([("w".to_owned(), values(state))]);
+    let model = NamedValues::from([("w".to_owned(), values(state))]);
     let mut sample = || inputs.iter().map(|&id| (program.tensors[id.0].name.clone(), values(id))).collect();
     let samples = (0..3).map(|_| sample()).collect();
     (program, model, samples)

@@ -12,7 +12,7 @@ pub(crate) mod tape;
 pub(crate) mod trial;
 pub(crate) mod wide;
 
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 use tape::Tape;
 
 /// A generated program with the values of a few samples.
@@ -21,19 +21,19 @@ pub(crate) struct RandomProgram {
     /// TABLA text.
     pub text: String,
     /// Weights.
-    pub model: Values,
+    pub model: NamedValues,
     /// Inputs and labels of each sample.
-    pub samples: Vec<Values>,
+    pub samples: Vec<NamedValues>,
     /// Whether it has gradients, so that a batch makes sense.
     pub trains: bool,
 }
 
 /// One step per sample, or one step with all samples of a batch behind each other.
-pub(crate) fn steps(samples: &[Values], batch: u32) -> Vec<Values> {
+pub(crate) fn steps(samples: &[NamedValues], batch: u32) -> Vec<NamedValues> {
     if batch == 1 {
         return samples.to_vec();
     }
-    let mut all = Values::new();
+    let mut all = NamedValues::new();
     for sample in samples {
         for (name, values) in sample {
             all.entry(name.clone()).or_default().extend(values);

@@ -16,7 +16,7 @@ use compiler::tensor::{Program, TensorId};
 use serde_json::{Value, json};
 use sim::array::Array;
 use sim::grid::{Grid, Lockstep, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -106,13 +106,13 @@ pub(crate) enum Verdict {
 }
 
 /// Two steps of `size` samples each, all different.
-fn batches(samples: &[Values], size: u32) -> Vec<Values> {
-    let scaled = |(number, sample): (usize, &Values)| -> Values {
+fn batches(samples: &[NamedValues], size: u32) -> Vec<NamedValues> {
+    let scaled = |(number, sample): (usize, &NamedValues)| -> NamedValues {
         let factor = 1.0 - (number / samples.len()) as f64 / 16.0;
         let scale = |values: &Vec<f64>| values.iter().map(|value| value * factor).collect();
         sample.iter().map(|(name, values)| (name.clone(), scale(values))).collect()
     };
-    let all: Vec<Values> = samples.iter().cycle().enumerate().take(2 * size as usize).map(scaled).collect();
+    let all: Vec<NamedValues> = samples.iter().cycle().enumerate().take(2 * size as usize).map(scaled).collect();
     all.chunks(size as usize).flat_map(|batch| steps(batch, size)).collect()
 }
 
@@ -126,14 +126,14 @@ pub(crate) fn of_tape(kind: Kind, tape: &[u16]) -> Trial {
 }
 
 /// Values by tensor instead of by name.
-fn by_tensor(program: &Program, values: &Values) -> Inputs {
+fn by_tensor(program: &Program, values: &NamedValues) -> Inputs {
     let place = |name: &String| program.tensors.iter().position(|tensor| tensor.name == *name).expect("a tensor");
     let elements = |values: &Vec<f64>| values.iter().copied().map(Some).collect();
     values.iter().map(|(name, values)| (TensorId(place(name)), elements(values))).collect()
 }
 
 impl Trial {
-    fn parts(&self) -> Result<(Program, Values, Vec<Values>, bool), String> {
+    fn parts(&self) -> Result<(Program, NamedValues, Vec<NamedValues>, bool), String> {
         match self {
             Trial::Tabla(program) => {
                 // The generator knows nothing of elements without a value.

@@ -21,7 +21,7 @@ use sim::array::Array;
 use sim::driver::shares::Share;
 use sim::driver::{Driver, Given, Run, Words};
 use sim::grid::{Grid, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{self, Library};
 
 fn spec(pes_per_pu: u32, word: u32, stream_words: u32) -> MachineSpec {
@@ -119,9 +119,10 @@ fn linear_784_comes_through_two_memory_ports_in_54_cycles() {
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch: Batch::SINGLE };
     let cycles = [4, 20].map(|count| {
         let step =
-            |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
-        let steps: Vec<Values> = (0..count).map(step).collect();
-        let climb = Climb::new(&program, &options, &Values::from([("w".to_owned(), wave(5))]), &steps, &spec).unwrap();
+            |n: usize| NamedValues::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
+        let steps: Vec<NamedValues> = (0..count).map(step).collect();
+        let climb =
+            Climb::new(&program, &options, &NamedValues::from([("w".to_owned(), wave(5))]), &steps, &spec).unwrap();
         let machine = &climb.image().machine;
         assert_eq!(Geometry::of(machine).ports(), 2);
         let mut grid = AxiGrid::new(Bus::new(machine, &library(machine), 1, 0));

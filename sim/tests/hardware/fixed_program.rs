@@ -12,7 +12,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::driver::Driver;
 use sim::grid::{Grid, Lockstep, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn climb(name: &str, set: &[(&str, f64)], spec: &MachineSpec) -> Climb {
     let (program, _) =
         language::parse(Language::Tabla, &text, &language::Options { set, ..language::Options::default() }).unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut values = |wanted: fn(&Role) -> bool| -> Values {
+    let mut values = |wanted: fn(&Role) -> bool| -> NamedValues {
         let mut real = || f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5;
         let mut all = |shape: &[u32]| (0..shape.iter().product()).map(|_| real()).collect();
         let tensors = program.tensors.iter().filter(|tensor| wanted(&tensor.role));

@@ -3,7 +3,7 @@
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 const PROGRAM: &str =
     "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
@@ -20,8 +20,8 @@ pub(crate) fn climb(spec: &MachineSpec, steps: usize, options: &Options) -> Clim
     let samples = |n: usize| n * size..(n + 1) * size;
     let x = |n: usize| samples(n).flat_map(wave).collect();
     let y = |n: usize| samples(n).map(|n| f64::from(n as u32 % 2)).collect();
-    let step = |n: usize| Values::from([("x".to_owned(), x(n)), ("y".to_owned(), y(n))]);
-    let model = Values::from([("w".to_owned(), wave(5))]);
-    let steps: Vec<Values> = (0..steps).map(step).collect();
+    let step = |n: usize| NamedValues::from([("x".to_owned(), x(n)), ("y".to_owned(), y(n))]);
+    let model = NamedValues::from([("w".to_owned(), wave(5))]);
+    let steps: Vec<NamedValues> = (0..steps).map(step).collect();
     Climb::new(&program, options, &model, &steps, spec).unwrap()
 }

@@ -6,7 +6,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library, Options as Build};
 
 const TEXT: &str = "def f(float(9) X, float(6,9) W, float(6) B, float(7,6) V) -> (Y, Z, r) {
@@ -27,7 +27,7 @@ fn rectifiers_are_the_same_on_the_rtl() {
     for rectifiers in [None, Some(false)] {
         let (pus, pes_per_pu) = (Some(2), Some(3));
         let spec = MachineSpec { pus, pes_per_pu, scalar: Some(true), rectifiers, ..MachineSpec::default() };
-        let climb = Climb::new(&program, &options, &Values::new(), &steps, &spec).unwrap();
+        let climb = Climb::new(&program, &options, &NamedValues::new(), &steps, &spec).unwrap();
         let in_pes = climb.image().alu.iter().filter(|at| at.instruction.finish == Finish::Positive).count();
         let in_roots = climb.image().root.iter().filter(|at| at.instruction.positive).count();
         assert_eq!(in_pes + in_roots > 0, rectifiers.is_none(), "{in_pes} and {in_roots}: {}", climb.fixed);

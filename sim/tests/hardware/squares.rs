@@ -5,7 +5,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::verilator::{GridDevice, Library, Options as Build};
 
 const TEXT: &str = "def f(float(7,6) X, float(5,6) C, float(6) Y) -> (S, m, E, r) {
@@ -24,7 +24,7 @@ fn differences_are_squared_on_the_rtl() {
     let names = ["S", "m", "E", "r"].map(str::to_owned).to_vec();
     let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(2), scalar: Some(true), ..MachineSpec::default() };
-    let climb = Climb::new(&program, &options, &Values::new(), &steps, &spec).unwrap();
+    let climb = Climb::new(&program, &options, &NamedValues::new(), &steps, &spec).unwrap();
     let squares = climb.image().alu.iter().filter(|at| at.instruction.square).count();
     let in_unit = climb.image().scalar.iter().filter(|at| at.instruction.alu.square).count();
     assert!(squares >= 3 && squares + in_unit >= 4, "{squares} and {in_unit}: {}", climb.fixed);

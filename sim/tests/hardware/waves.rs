@@ -9,7 +9,7 @@ use compiler::language::{self, Language};
 use files::{Changes, at, bits, signed};
 use sim::array::Array;
 use sim::grid::{CycleResult, Grid, Stalls};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::waves::signals::{self, Kind};
 use sim::waves::writer::WriteWaves;
 use sim::waves::{CYCLE, Waved, Window, view};
@@ -24,11 +24,11 @@ const STEPS: usize = 3;
 fn climb(pus: u32) -> Climb {
     let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
     let spec = MachineSpec { pus: Some(pus), pes_per_pu: Some(2), word: Some(16), ..MachineSpec::default() };
-    let model = Values::from([("w".to_owned(), vec![0.5, -0.25, 1.0])]);
+    let model = NamedValues::from([("w".to_owned(), vec![0.5, -0.25, 1.0])]);
     let step = |n: usize| {
-        Values::from([("x".to_owned(), vec![1.0, 0.5 * n as f64, -0.75]), ("y".to_owned(), vec![(n % 2) as f64])])
+        NamedValues::from([("x".to_owned(), vec![1.0, 0.5 * n as f64, -0.75]), ("y".to_owned(), vec![(n % 2) as f64])])
     };
-    let steps: Vec<Values> = (0..STEPS).map(step).collect();
+    let steps: Vec<NamedValues> = (0..STEPS).map(step).collect();
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     Climb::new(&program, &options, &model, &steps, &spec).unwrap()
 }

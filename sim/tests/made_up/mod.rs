@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 use compiler::tensor::{Program, Role};
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 
 /// Values that differ from element to element, in -0.5..0.5.
 pub fn made_up(elements: usize, salt: usize) -> Vec<f64> {
@@ -11,8 +11,8 @@ pub fn made_up(elements: usize, salt: usize) -> Vec<f64> {
 }
 
 /// Weights, and inputs and labels for so many steps, each with a batch of samples.
-pub fn values(program: &Program, batch: u32, steps: usize) -> (Values, Vec<Values>) {
-    let (mut model, mut inputs) = (Values::new(), vec![Values::new(); steps]);
+pub fn values(program: &Program, batch: u32, steps: usize) -> (NamedValues, Vec<NamedValues>) {
+    let (mut model, mut inputs) = (NamedValues::new(), vec![NamedValues::new(); steps]);
     for (salt, tensor) in program.tensors.iter().enumerate() {
         let elements = tensor.shape.iter().product::<u32>() as usize;
         match tensor.role {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use sim::distance::Accuracy;
 use sim::eval::{definitions, evaluate, read_inputs, with_shapes_of};
 use sim::golden::Golden;
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 use sim::plain::Plain;
 
 /// Evaluate the program of a case with golden, or with the plain evaluator.
@@ -152,9 +152,9 @@ fn in_words(case: &Value) -> Option<Accuracy> {
     let values = |(id, values): (TensorId, Vec<Option<f64>>)| {
         (program.tensors[id.0].name.clone(), values.into_iter().map(|value| value.unwrap_or(0.0)).collect())
     };
-    let step: Values = read_inputs(&program, &inputs).ok()?.into_iter().map(values).collect();
+    let step: NamedValues = read_inputs(&program, &inputs).ok()?.into_iter().map(values).collect();
     let options = canonical::Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    let upper = Upper::new(&program, &options, &Values::new(), &[step], &Numbers::of_width(16)).ok()?;
+    let upper = Upper::new(&program, &options, &NamedValues::new(), &[step], &Numbers::of_width(16)).ok()?;
     upper.accuracy().ok()
 }
 

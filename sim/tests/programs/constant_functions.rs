@@ -10,7 +10,7 @@ use compiler::tensor::{
 };
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// `o[i] = x[i] * f(arguments)`
 fn program(function: Function, arguments: &[f64]) -> Program {
@@ -56,7 +56,7 @@ fn a_function_of_constants_has_a_value_on_every_rung() {
         table_entries: Some(4096),
         ..MachineSpec::default()
     };
-    let step = Values::from([("x".to_owned(), vec![1.0, -0.5, 0.25])]);
+    let step = NamedValues::from([("x".to_owned(), vec![1.0, -0.5, 0.25])]);
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
     let constants = [-1000.0, -1.0, 0.0, 0.5, 4.0, 1000.0];
     let mut climbed = 0;
@@ -71,7 +71,7 @@ fn a_function_of_constants_has_a_value_on_every_rung() {
                 let climb = Climb::new(
                     &program(function, arguments),
                     &options,
-                    &Values::new(),
+                    &NamedValues::new(),
                     std::slice::from_ref(&step),
                     &spec,
                 )

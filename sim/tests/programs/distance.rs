@@ -9,21 +9,21 @@ use compiler::language::{self, Language, parse};
 use serde_json::{Value, json};
 use sim::distance::{Accuracy, Distance, distance};
 use sim::eval::{read_inputs, with_shapes_of};
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 
 /// How accurate a program of Tensor Comprehensions is over some steps, its binary points chosen for the first `seen` of them.
 fn accuracy(text: &str, steps: &[Value], seen: usize, numbers: &Numbers) -> Accuracy {
     let options = with_shapes_of(&steps[0], language::Options::default());
     let (program, _) = parse(Language::TensorComprehensions, text, &options).expect("the program is right");
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    let values = |inputs: &Value| -> Values {
+    let values = |inputs: &Value| -> NamedValues {
         let read = read_inputs(&program, inputs).expect("the inputs fit");
         let known = |elements: Vec<Option<f64>>| elements.into_iter().map(Option::unwrap).collect();
         read.into_iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), known(elements))).collect()
     };
-    let steps: Vec<Values> = steps.iter().map(values).collect();
-    let upper = Upper::new(&program, &options, &Values::new(), &steps[..seen], numbers).expect("it fits");
-    upper.pair().accuracy(&Values::new(), &steps, &|_| None).expect("values have a meaning")
+    let steps: Vec<NamedValues> = steps.iter().map(values).collect();
+    let upper = Upper::new(&program, &options, &NamedValues::new(), &steps[..seen], numbers).expect("it fits");
+    upper.pair().accuracy(&NamedValues::new(), &steps, &|_| None).expect("values have a meaning")
 }
 
 fn warning(text: &str, inputs: &Value, numbers: &Numbers) -> Option<arch::Diagnostic> {

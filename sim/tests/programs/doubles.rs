@@ -6,20 +6,20 @@ use compiler::language::{self, Language};
 use compiler::tensor::Role;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// A program on 4 x 4 PEs, with values between -1 and 1.
 fn climbed(text: &str) -> Climb {
     let (program, _) = language::parse(Language::TensorComprehensions, text, &language::Options::default()).unwrap();
     let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
     let value = |n: u32| f64::from((n * 7919 + 13) % 257) / 128.0 - 1.0;
-    let values: Values =
+    let values: NamedValues =
         inputs.map(|tensor| (tensor.name.clone(), (0..tensor.shape.iter().product()).map(value).collect())).collect();
     let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
     let names = results.map(|tensor| tensor.name.clone()).collect();
     let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     let spec = MachineSpec { pus: Some(4), pes_per_pu: Some(4), ..MachineSpec::default() };
-    Climb::new(&program, &options, &Values::new(), &[values.clone(), values], &spec).unwrap()
+    Climb::new(&program, &options, &NamedValues::new(), &[values.clone(), values], &spec).unwrap()
 }
 
 /// Programs with the beats of their products on one PE, of which 16 PEs need less than a quarter.

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 const TEXT: &str = "def f(float(16,8) E, float(16) S) -> (P) { P(i,j) = E(i,j) / S(i) }";
 
@@ -22,17 +22,17 @@ fn climbed(word: u32, (low, high): (f64, f64)) -> Climb {
         let part = f64::from(random.next_u32()) / f64::from(u32::MAX);
         ((low + part * (high - low)) / step).round() * step
     };
-    let steps: Vec<Values> = (0..20)
+    let steps: Vec<NamedValues> = (0..20)
         .map(|_| {
             let e = (0..128).map(|_| between(-1.0, 1.0)).collect();
             let s = (0..16).map(|_| between(low, high)).collect();
-            Values::from([("E".to_owned(), e), ("S".to_owned(), s)])
+            NamedValues::from([("E".to_owned(), e), ("S".to_owned(), s)])
         })
         .collect();
     let options =
         Options { keep: Keep::Prediction { names: vec!["P".to_owned()], states: Vec::new() }, batch: Batch::SINGLE };
     let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() };
-    let climb = Climb::new(&program, &options, &Values::new(), &steps, &spec).unwrap();
+    let climb = Climb::new(&program, &options, &NamedValues::new(), &steps, &spec).unwrap();
     climb.run(Array::new(&climb.image().machine), Stalls::none()).unwrap();
     climb
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use std::path::Path;
 
 /// The machines: one row of 24 bit, a small grid, the grid of the published figures.
@@ -33,8 +33,8 @@ fn machines() -> Vec<MachineSpec> {
 /// Programs, by file name, that the back end refuses, and why.
 const REFUSED: &[(&str, &str)] = &[];
 
-fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values) {
-    let (mut model, mut step) = (Values::new(), Values::new());
+fn split(program: &compiler::tensor::Program, inputs: &Value) -> (NamedValues, NamedValues) {
+    let (mut model, mut step) = (NamedValues::new(), NamedValues::new());
     for (tensor, elements) in read_inputs(program, inputs).expect("inputs of the case fit") {
         let tensor = &program.tensors[tensor.0];
         let state = matches!(tensor.role, Role::State);

@@ -12,7 +12,7 @@ use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use serde_json::{Value, json};
 use sim::eval::{read_inputs, with_shapes_of};
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// The two machines: one row of 24 bit, a small grid of 16 bit. Their depths hold every program, so that one grid runs them all.
 pub fn machines() -> Vec<MachineSpec> {
@@ -187,7 +187,7 @@ fn climb_all(
     let entry = entry.map(str::to_owned);
     let options = with_shapes_of(inputs, language::Options { entry, ..language::Options::default() });
     let (program, _) = language::parse(language, text, &options).expect("the program is right");
-    let (mut model, mut step) = (Values::new(), Values::new());
+    let (mut model, mut step) = (NamedValues::new(), NamedValues::new());
     for (tensor, elements) in read_inputs(&program, inputs).expect("the inputs fit") {
         let tensor = &program.tensors[tensor.0];
         let state = matches!(tensor.role, compiler::tensor::Role::State);
@@ -203,7 +203,7 @@ fn climb_all(
         }
         record
     };
-    let steps: Vec<Values> = (0..records).map(record).collect();
+    let steps: Vec<NamedValues> = (0..records).map(record).collect();
     match Climb::new(&program, &options, &model, &steps, spec) {
         Ok(climb) => Outcome::Climbs(Box::new(climb)),
         Err(errors) => {

@@ -14,11 +14,11 @@ mod language_pages;
 mod languages;
 #[path = "../made_up/mod.rs"]
 mod made_up;
-mod means;
 mod model_language;
 mod more_bits;
 mod moves;
 mod numeric;
+mod optimisations;
 mod optimisers;
 mod prove;
 mod tabla_meaning;

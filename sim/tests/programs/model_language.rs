@@ -20,7 +20,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A random program: declarations, and statements with the variables that each reads.
@@ -244,7 +244,7 @@ fn rows_of_one_to_sixteen_pes_compute_the_same_words() {
         let values = random.values();
         let text = random.text(1);
         let program = read(&text);
-        let step: Values = named(&random, &values);
+        let step: NamedValues = named(&random, &values);
         let options = compiler::canonical::Options { keep: Keep::AllNames, batch: Batch::SINGLE };
         let mut first: Option<BTreeMap<String, (i32, Vec<i64>)>> = None;
         for lanes in 1..=16 {
@@ -257,7 +257,8 @@ fn rows_of_one_to_sixteen_pes_compute_the_same_words() {
                 squares: Some(true),
                 ..MachineSpec::default()
             };
-            let Ok(climb) = Climb::new(&program, &options, &Values::new(), std::slice::from_ref(&step), &spec) else {
+            let Ok(climb) = Climb::new(&program, &options, &NamedValues::new(), std::slice::from_ref(&step), &spec)
+            else {
                 break;
             };
             climb

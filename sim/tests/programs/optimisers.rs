@@ -11,7 +11,7 @@ use compiler::tensor::{Program, Role, TensorId};
 use sim::array::Array;
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 const TEXT: &str = "mu = 0.125; model_input x[3]; model_output y; model w[3]; iterator i[0:3]; \
                     h = sum[i](w[i] * x[i]); minimize squared(h, y);";
@@ -120,16 +120,16 @@ fn find(program: &Program, name: &str) -> Option<TensorId> {
 }
 
 /// Weights as given, what optimisers remember as 0.
-fn model(program: &Program) -> Values {
+fn model(program: &Program) -> NamedValues {
     let states = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
     let start = |name: &str| if name == "w" { vec![0.5, -0.25, 0.125] } else { vec![0.0; 3] };
     states.map(|tensor| (tensor.name.clone(), start(&tensor.name))).collect()
 }
 
-fn steps(program: &Program, count: usize, batch: usize) -> Vec<Values> {
+fn steps(program: &Program, count: usize, batch: usize) -> Vec<NamedValues> {
     let step = |number: usize| {
         let samples: Vec<_> = (number * batch..(number + 1) * batch).map(sample).collect();
-        let mut step = Values::from([
+        let mut step = NamedValues::from([
             ("x".to_owned(), samples.iter().flat_map(|sample| sample.0).collect()),
             ("y".to_owned(), samples.iter().map(|sample| sample.1).collect()),
         ]);
@@ -141,7 +141,7 @@ fn steps(program: &Program, count: usize, batch: usize) -> Vec<Values> {
     (0..count).map(step).collect()
 }
 
-fn weights(program: &Program, model: &Values, steps: &[Values]) -> Vec<f64> {
+fn weights(program: &Program, model: &NamedValues, steps: &[NamedValues]) -> Vec<f64> {
     let mut golden = Golden::new(program);
     for step in std::iter::once(model).chain(steps) {
         for (name, values) in step {

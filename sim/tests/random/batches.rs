@@ -11,7 +11,7 @@ use compiler::tensor::{Program, Role, TensorId};
 use generator::tape;
 use sim::eval::{Elements, Engine};
 use sim::golden::Golden;
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 use sim::plain::Plain;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn states(program: &Program) -> Vec<TensorId> {
 }
 
 /// Set what is called so.
-fn set(program: &Program, values: &Values, engine: &mut impl Engine) {
+fn set(program: &Program, values: &NamedValues, engine: &mut impl Engine) {
     for (name, values) in values {
         if let Some(id) = program.tensors.iter().position(|tensor| tensor.name == *name) {
             let values: Elements = values.iter().copied().map(Some).collect();
@@ -37,7 +37,7 @@ fn set(program: &Program, values: &Values, engine: &mut impl Engine) {
 }
 
 /// The weights after each step, as the first sample has them; `None` where the values have no meaning.
-fn trained(program: &Program, model: &Values, steps: &[Values], engine: &mut impl Engine) -> Option<Weights> {
+fn trained(program: &Program, model: &NamedValues, steps: &[NamedValues], engine: &mut impl Engine) -> Option<Weights> {
     set(program, model, engine);
     let mut after = Vec::new();
     for step in steps {
@@ -76,7 +76,7 @@ fn compare(found: &Weights, expected: &Weights, tolerance: f64, known: bool) -> 
 }
 
 /// Compare a program in all ways for a batch; whether it has a canonical form for one.
-fn agree(program: &Program, batch: Batch, model: &Values, steps: &[Values]) -> Result<bool, String> {
+fn agree(program: &Program, batch: Batch, model: &NamedValues, steps: &[NamedValues]) -> Result<bool, String> {
     let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
     let Ok(canonical) = canonicalise(program, &options) else { return Ok(false) };
     let Some(plain) = trained(program, model, steps, &mut Plain::with(program, &options)) else { return Ok(false) };
@@ -97,7 +97,7 @@ fn agree(program: &Program, batch: Batch, model: &Values, steps: &[Values]) -> R
 }
 
 /// Weights, and inputs of so many samples per step: numbers between -1 and 1, none like another.
-fn values(program: &Program, size: u32) -> (Values, Vec<Values>) {
+fn values(program: &Program, size: u32) -> (NamedValues, Vec<NamedValues>) {
     let mut state = 1u64;
     let mut draw = |count: usize| -> Vec<f64> {
         let mut next = || {
@@ -106,7 +106,7 @@ fn values(program: &Program, size: u32) -> (Values, Vec<Values>) {
         };
         (0..count).map(|_| next()).collect()
     };
-    let mut of_role = |wanted: &dyn Fn(&Role) -> bool, size: u32| -> Values {
+    let mut of_role = |wanted: &dyn Fn(&Role) -> bool, size: u32| -> NamedValues {
         let tensors = program.tensors.iter().filter(|tensor| wanted(&tensor.role));
         tensors.map(|t| (t.name.clone(), draw((t.shape.iter().product::<u32>() * size) as usize))).collect()
     };
@@ -183,8 +183,8 @@ fn random_trainings_agree() {
 #[test]
 fn two_samples_by_hand() {
     let program = parse("mu = 0.5; model_input x; model_output y; model w; gradient g -> w; d = w * x - y; g = d * x;");
-    let model = Values::from([("w".to_owned(), vec![2.0])]);
-    let steps = [Values::from([("x".to_owned(), vec![1.0, 3.0]), ("y".to_owned(), vec![1.0, 5.0])])];
+    let model = NamedValues::from([("w".to_owned(), vec![2.0])]);
+    let steps = [NamedValues::from([("x".to_owned(), vec![1.0, 3.0]), ("y".to_owned(), vec![1.0, 5.0])])];
     for (reduction, expected) in [(Reduction::Mean, 1.0), (Reduction::Sum, 0.0)] {
         let options = Options { keep: Keep::AllNames, batch: Batch { size: 2, reduction } };
         for weights in [

@@ -21,7 +21,7 @@ use sim::array::Array;
 use sim::benchmarks::{self, Prepared};
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use std::path::Path;
 
 /// A program of `programs/`, what its gradient statements start with, and what they minimise; the first of several is the fastest.
@@ -61,7 +61,7 @@ fn parse(text: &str) -> Program {
 }
 
 /// Values for weights, inputs and labels; masks are 0 or 1, and ratings 0 where the mask is.
-pub(crate) fn values(program: &Program, samples: u32) -> (Values, Values) {
+pub(crate) fn values(program: &Program, samples: u32) -> (NamedValues, NamedValues) {
     let (model, mut steps) = made_up::values(program, samples, 1);
     let mut step = steps.remove(0);
     for (mask, rating) in [("r1", "y1"), ("r2", "y2")] {
@@ -73,14 +73,14 @@ pub(crate) fn values(program: &Program, samples: u32) -> (Values, Values) {
     (model, step)
 }
 
-fn set(golden: &mut Golden, program: &Program, values: &Values) {
+fn set(golden: &mut Golden, program: &Program, values: &NamedValues) {
     for (name, values) in values {
         golden.set(TensorId(program.tensors.iter().position(|t| t.name == *name).unwrap()), values);
     }
 }
 
 /// The gradient of each state, by the state's name.
-fn gradients(program: &Program, (model, step): &(Values, Values)) -> Vec<(String, Vec<Option<f64>>)> {
+fn gradients(program: &Program, (model, step): &(NamedValues, NamedValues)) -> Vec<(String, Vec<Option<f64>>)> {
     let mut golden = Golden::new(program);
     set(&mut golden, program, model);
     set(&mut golden, program, step);
@@ -342,8 +342,8 @@ fn every_loss_of_the_library_has_its_derivative() {
             loss.name()
         ));
         let value = program.names.iter().find(|(name, _)| name == "minimize").expect("what is minimised").1;
-        let model = Values::from([("w".to_owned(), vec![0.4, -0.3, 0.7, -0.2, 0.6, 0.1])]);
-        let sample = Values::from([("x".to_owned(), vec![0.9, -0.5, 0.6]), ("y".to_owned(), labels.to_vec())]);
+        let model = NamedValues::from([("w".to_owned(), vec![0.4, -0.3, 0.7, -0.2, 0.6, 0.1])]);
+        let sample = NamedValues::from([("x".to_owned(), vec![0.9, -0.5, 0.6]), ("y".to_owned(), labels.to_vec())]);
         compared.compare(&program, value, &model, &sample);
     }
     assert_eq!((compared.programs, compared.elements, compared.kinks), (8, 24, 0), "{compared:?}");

@@ -11,7 +11,7 @@ use compiler::derived::{Objective, derive, optimisers::Optimiser};
 use compiler::language::{self, Language, Options};
 use compiler::rounding::Rounding;
 use compiler::tensor::{Program, Role, TensorId};
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 use sim::plain::duals::Duals;
 
 /// Directions for each program.
@@ -30,7 +30,7 @@ pub(crate) struct Compared {
 
 impl Compared {
     /// Derive a program, and compare.
-    pub(crate) fn check(&mut self, name: &str, source: &Program, objective: &Objective, values: &Values) {
+    pub(crate) fn check(&mut self, name: &str, source: &Program, objective: &Objective, values: &NamedValues) {
         let derived = derive(source, objective).unwrap_or_else(|errors| panic!("{name}: {errors:?}\n{source}"));
         if let Err(why) = self.compare(source, objective, &derived, values) {
             panic!("{name}: {why}\n{source}\nderived:\n{derived}");
@@ -43,7 +43,7 @@ impl Compared {
         source: &Program,
         objective: &Objective,
         derived: &Program,
-        values: &Values,
+        values: &NamedValues,
     ) -> Result<(), String> {
         self.programs += 1;
         let golden = golden(derived, values);
@@ -88,12 +88,12 @@ impl Compared {
     }
 }
 
-fn together((model, sample): (Values, Values)) -> Values {
+fn together((model, sample): (NamedValues, NamedValues)) -> NamedValues {
     model.into_iter().chain(sample).collect()
 }
 
 /// Equal values: every element is one of three, so that extremes have several.
-fn tied(values: &Values) -> Values {
+fn tied(values: &NamedValues) -> NamedValues {
     let tie = |value: &f64| libm::round(*value).clamp(-1.0, 1.0) * 0.5;
     values.iter().map(|(name, values)| (name.clone(), values.iter().map(tie).collect())).collect()
 }
@@ -149,7 +149,7 @@ fn written_programs_have_the_slopes_of_duals() {
 #[test]
 fn random_programs_have_the_slopes_of_duals() {
     let mut compared = Compared::default();
-    let mut check = |name: &str, program: &Program, model: &Values, sample: &Values| {
+    let mut check = |name: &str, program: &Program, model: &NamedValues, sample: &NamedValues| {
         for tie in [false, true] {
             let (model, sample) = if tie { (tied(model), tied(sample)) } else { (model.clone(), sample.clone()) };
             let Some((source, objective)) = differences::with_sum(program, &model, &sample) else { continue };
@@ -181,7 +181,7 @@ fn another_choice_is_noticed() {
     let (source, objective) =
         language::source(Language::TensorComprehensions, text, &Options { training, ..Options::default() }).unwrap();
     let objective = objective.unwrap();
-    let values = Values::from([("W".to_owned(), vec![0.5, -1.0, 1.0, 0.25])]);
+    let values = NamedValues::from([("W".to_owned(), vec![0.5, -1.0, 1.0, 0.25])]);
     let mut derived = derive(&source, &objective).unwrap();
     assert_eq!(Compared::default().compare(&source, &objective, &derived, &values), Ok(()));
     for nest in derived.nests.iter_mut().filter(|nest| nest.aggregate == compiler::tensor::Aggregate::Min) {

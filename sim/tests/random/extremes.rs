@@ -13,7 +13,7 @@ use compiler::rounding::Rounding;
 use compiler::tensor::Program;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// A program, the shapes of its inputs, its weights, and what is minimised.
 struct Given {
@@ -115,19 +115,19 @@ fn derived(given: &Given) -> Program {
 }
 
 /// Values between -1 and 1, whose products need more than 16 bits.
-fn values(program: &Program, batch: usize, salt: usize, whole: bool) -> (Values, Vec<Values>) {
+fn values(program: &Program, batch: usize, salt: usize, whole: bool) -> (NamedValues, Vec<NamedValues>) {
     let (model, steps) = crate::made_up::values(program, batch as u32, 1);
     let of = |name: &str, values: &[f64]| -> Vec<f64> {
         let place = |k: usize| (k + 7 * salt) * 37 % 101 + name.bytes().map(usize::from).sum::<usize>();
         let at = |k: usize| if whole { [0.5, 1.0, -0.5, 1.0][place(k) % 4] } else { 0.97 * libm::sin(place(k) as f64) };
         (0..values.len()).map(at).collect()
     };
-    let all = |values: &Values| values.iter().map(|(name, v)| (name.clone(), of(name, v))).collect();
+    let all = |values: &NamedValues| values.iter().map(|(name, v)| (name.clone(), of(name, v))).collect();
     (all(&model), steps.iter().map(all).collect())
 }
 
 /// The weights after a step, by golden of the derived program: each sample by itself, and the mean of the gradients.
-fn expected(program: &Program, model: &Values, step: &Values, batch: usize) -> Values {
+fn expected(program: &Program, model: &NamedValues, step: &NamedValues, batch: usize) -> NamedValues {
     let mut moved = model.clone();
     for sample in 0..batch {
         let own = step.iter().map(|(name, values)| {
@@ -247,7 +247,7 @@ fn ties_go_to_the_first() {
     for (lines, weights, expected) in cases {
         let text: &'static str = format!("def f(float(4) W) -> (L) {{\n {lines}\n}}").leak();
         let program = derived(&Given { language: TC, text, shapes: &[], weights: &["W"], loss: "L" });
-        let golden = golden(&program, &Values::from([("W".to_owned(), weights.to_vec())]));
+        let golden = golden(&program, &NamedValues::from([("W".to_owned(), weights.to_vec())]));
         let found: Vec<f64> = golden.value(program.descents[0].gradient).map(|value| value.unwrap_or(0.0)).collect();
         assert_eq!(found, *expected, "{lines}");
     }
@@ -266,7 +266,7 @@ fn recomputed_values_equal_their_extremes_in_words() {
         "M max=! A(i) * X(i)\n N max=! X(i) * A(i)\n E(i) = (M == N) && (A(i) * X(i) == N) ? 1.0 : 0.0",
         "M(i) max=! A(i) * X(j)\n E(i) = M(i) == A(i) * X(3) ? 1.0 : 0.0",
     ];
-    let given = Values::from([
+    let given = NamedValues::from([
         ("A".to_owned(), vec![0.31, 0.77, 1.13, -0.41]),
         ("X".to_owned(), vec![0.91, 1.37, 0.71, 0.23]),
         ("B".to_owned(), vec![0.07, -0.93, 0.31, 0.57]),
@@ -275,7 +275,7 @@ fn recomputed_values_equal_their_extremes_in_words() {
         let text = format!("def f(float(4) A, float(4) X, float(4) B) -> (E) {{\n {body}\n}}");
         let (program, _) = language::parse(TC, &text, &language::Options::default()).expect("a program");
         let own = given.iter().filter(|(name, _)| program.tensors.iter().any(|tensor| tensor.name == **name));
-        let given: Values = own.map(|(name, values)| (name.clone(), values.clone())).collect();
+        let given: NamedValues = own.map(|(name, values)| (name.clone(), values.clone())).collect();
         let named = |name: &str| program.names.iter().find(|(known, _)| known == name).expect("a result").1;
         let expected: Vec<f64> =
             golden(&program, &given).value(named("E")).map(|value| value.unwrap_or(-1.0)).collect();
@@ -283,8 +283,8 @@ fn recomputed_values_equal_their_extremes_in_words() {
         for word in [8, 11, 16, 24, 32] {
             let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(2), word: Some(word), ..MachineSpec::default() };
             let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-            let climb =
-                Climb::new(&program, &options, &Values::new(), std::slice::from_ref(&given), &spec).expect("an image");
+            let climb = Climb::new(&program, &options, &NamedValues::new(), std::slice::from_ref(&given), &spec)
+                .expect("an image");
             climb
                 .run(Array::new(&climb.image().machine), Stalls::none())
                 .unwrap_or_else(|fall| panic!("{fall}\n{body}"));

@@ -9,7 +9,7 @@ use compiler::tensor::{Program, TensorId};
 use serde_json::Value;
 use sim::eval::{Engine, read_inputs, with_shapes_of};
 use sim::golden::Golden;
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 
 /// Part of the largest element of a gradient, or of 1, that it may be off by.
 const MOST: f64 = 1e-9;
@@ -19,7 +19,7 @@ pub(crate) struct Loss {
     pub(crate) name: String,
     pub(crate) source: Program,
     pub(crate) objective: Objective,
-    pub(crate) values: Values,
+    pub(crate) values: NamedValues,
     expected: Value,
 }
 
@@ -57,7 +57,7 @@ fn read(entry: &Value) -> Loss {
 }
 
 /// Golden after one step of a program.
-pub(crate) fn golden(program: &Program, values: &Values) -> Golden {
+pub(crate) fn golden(program: &Program, values: &NamedValues) -> Golden {
     let mut golden = Golden::new(program);
     for (name, values) in values {
         golden.set(TensorId(program.tensors.iter().position(|t| t.name == *name).expect("it is there")), values);

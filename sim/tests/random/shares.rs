@@ -13,9 +13,9 @@ use sim::array::Array;
 use sim::fixed::Fixed;
 use sim::fixed::divided::{Divided, Sums};
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::train::device::Device;
-use sim::train::engine::{Engine, Field, Model, Signature, Step};
+use sim::train::engine::{Engine, Field, Signature, Step};
 use sim::train::ranks::Ranked;
 use sim::train::ranks::checked::Checked;
 use sim::train::ranks::device::DividedDevice;
@@ -30,8 +30,8 @@ pub(crate) struct Case {
     pub(crate) text: String,
     pub(crate) fixed: Program,
     shares: Shares,
-    pub(crate) model: Values,
-    pub(crate) samples: Vec<Values>,
+    pub(crate) model: NamedValues,
+    pub(crate) samples: Vec<NamedValues>,
 }
 
 /// The program of a tape, if its batch can be divided.
@@ -40,12 +40,12 @@ pub(crate) fn case(tape: &[u16], samples: usize, reduction: Reduction) -> Option
     let (parsed, _) = language::parse(Language::Tabla, &program.text, &language::Options::default()).ok()?;
     let known = program.samples.len();
     // As many as are wanted, each other than those before.
-    let sample = |n: usize| -> Values {
+    let sample = |n: usize| -> NamedValues {
         let turned =
             |values: &Vec<f64>| values.iter().map(|value| if n < known { *value } else { 0.75 - value }).collect();
         program.samples[n % known].iter().map(|(name, values)| (name.clone(), turned(values))).collect()
     };
-    let samples: Vec<Values> = (0..samples).map(sample).collect();
+    let samples: Vec<NamedValues> = (0..samples).map(sample).collect();
     let options = Options {
         keep: Keep::Training { predictions: Vec::new() },
         batch: Batch { size: samples.len() as u32, reduction },
@@ -156,7 +156,8 @@ fn arrays_share_batches() {
         let step: Step = signature.fields.iter().map(|field| batch[&field.name].clone()).collect();
         let steps = [step.clone(), step];
         let mut expected = Words::new(&case.fixed, &signature);
-        let start: Model = signature.model.iter().map(|(name, _)| (name.clone(), case.model[name].clone())).collect();
+        let start: NamedValues =
+            signature.model.iter().map(|(name, _)| (name.clone(), case.model[name].clone())).collect();
         expected.load(&start);
         expected.run(&steps).expect("words do not fail");
         for ranks in [1, 3, 8] {

@@ -16,7 +16,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
 use sim::train::device::Device;
-use sim::train::engine::{Engine, Model, Step};
+use sim::train::engine::{Engine, NamedValues, Step};
 use sim::train::ranks::Divides;
 use sim::train::ranks::device::DividedDevice;
 use sim::train::ranks::limbs;
@@ -28,9 +28,9 @@ struct Trial {
     case: Case,
     image: Image,
     conclusion: Option<Image>,
-    start: Model,
+    start: NamedValues,
     steps: Vec<Step>,
-    expected: Model,
+    expected: NamedValues,
 }
 
 fn trial(number: u64, spec: &MachineSpec, machines: u32) -> Option<Trial> {
@@ -42,7 +42,7 @@ fn trial(number: u64, spec: &MachineSpec, machines: u32) -> Option<Trial> {
     let step: Step = signature.fields.iter().map(|field| batches[0][&field.name].clone()).collect();
     let half: Step = step.iter().map(|values| values.iter().map(|value| value / 2.0).collect()).collect();
     let steps = vec![step, half];
-    let start: Model = signature.model.iter().map(|(name, _)| (name.clone(), case.model[name].clone())).collect();
+    let start: NamedValues = signature.model.iter().map(|(name, _)| (name.clone(), case.model[name].clone())).collect();
     let mut words = Words::new(&case.fixed, &signature);
     words.load(&start);
     words.run(&steps).expect("words do not fail");
@@ -67,7 +67,7 @@ fn splits(trial: &Trial, random: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
 struct Made {
     sums: Vec<Vec<i128>>,
     cycles: Vec<u64>,
-    models: Vec<Model>,
+    models: Vec<NamedValues>,
 }
 
 fn train<G: Grid>(trial: &Trial, splits: &[Vec<u32>], mut new: impl FnMut() -> G, stalls: Option<u64>) -> Made {

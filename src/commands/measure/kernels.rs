@@ -2,7 +2,7 @@
 
 use crate::arguments::{Bench, Global};
 use crate::output::{self, Talk};
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
@@ -33,7 +33,7 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     let measure = |number: usize| -> Result<Row, Failure> {
         let kernel = wanted[number];
         talk.detail(&kernel.name);
-        kernels::measure(kernel, outputs, Without::NOTHING, options.rtl.contains(&kernel.name), &())
+        kernels::measure(kernel, outputs, Disabled::NOTHING, options.rtl.contains(&kernel.name), &())
     };
     let rows: Result<Vec<Row>, Failure> = crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect();
     let rows = rows?;

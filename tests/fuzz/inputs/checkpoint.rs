@@ -4,7 +4,7 @@
 use crate::damage::{Fate, arrive, finite, several};
 use arbitrary::{Result, Unstructured};
 use sim::train::Trained;
-use sim::train::engine::{Comparison, Model};
+use sim::train::engine::{Comparison, NamedValues};
 use sim::train::metrics::Metrics;
 use std::collections::BTreeMap;
 use workbench::checkpoint::{Best, Checkpoint, Reached};
@@ -17,8 +17,8 @@ fn name(u: &mut Unstructured) -> Result<String> {
 }
 
 /// Weights of the program; now and then of another one.
-fn model(weights: &[(String, usize)], u: &mut Unstructured) -> Result<Model> {
-    let mut model = Model::new();
+fn model(weights: &[(String, usize)], u: &mut Unstructured) -> Result<NamedValues> {
+    let mut model = NamedValues::new();
     for (name, elements) in weights {
         let elements = if u.ratio(1, 16)? { u.int_in_range(0..=4)? } else { *elements };
         model.insert(name.clone(), (0..elements).map(|_| finite(u)).collect::<Result<_>>()?);
@@ -37,7 +37,7 @@ fn metrics(u: &mut Unstructured) -> Result<Metrics> {
 
 fn reached(weights: &[(String, usize)], u: &mut Unstructured) -> Result<Reached> {
     let epochs = u.int_in_range(0..=5)?;
-    let model_now = if epochs == 0 && u.arbitrary()? { Model::new() } else { model(weights, u)? };
+    let model_now = if epochs == 0 && u.arbitrary()? { NamedValues::new() } else { model(weights, u)? };
     let cycles = if u.arbitrary()? { Some(u.arbitrary()?) } else { None };
     let trained = Trained { model: model_now, cycles, samples: u.arbitrary()?, saturated: u.arbitrary()? };
     let ranges = several(u, 3, |u| Ok((name(u)?, (finite(u)?, finite(u)?))))?.into_iter().collect();
@@ -69,7 +69,7 @@ fn reached(weights: &[(String, usize)], u: &mut Unstructured) -> Result<Reached>
 
 /// Whether a training of these weights can have come there.
 fn possible(reached: &Reached, weights: &[(String, usize)]) -> bool {
-    let sizes = |model: &Model| {
+    let sizes = |model: &NamedValues| {
         model.len() == weights.len()
             && weights.iter().all(|(name, size)| model.get(name).is_some_and(|values| values.len() == *size))
     };

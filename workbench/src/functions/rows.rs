@@ -27,7 +27,7 @@ use sim::driver::Outcome;
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Upper, Values};
+use sim::ladder::{Climb, NamedValues, Upper};
 use sim::train::settings::Selection;
 use std::path::Path;
 
@@ -171,7 +171,7 @@ impl Computed {
     pub(super) fn on_fixed(&self, words: &fixed::Program) -> Result<Vec<Vec<f64>>, Failure> {
         let id = self.in_words(words)?;
         let mut fixed = Fixed::new(words);
-        let each = |record: &Values| {
+        let each = |record: &NamedValues| {
             for (name, given) in record {
                 if let Some(tensor) = fixed.tensor(name) {
                     fixed.set_real(tensor, given);
@@ -243,9 +243,9 @@ pub(crate) struct Recorded {
     /// What its text says.
     pub(crate) program: Program,
     /// The records.
-    pub(crate) records: Vec<Values>,
+    pub(crate) records: Vec<NamedValues>,
     /// Those that its binary points are chosen from, if these are others.
-    pub(crate) calibration: Option<Vec<Values>>,
+    pub(crate) calibration: Option<Vec<NamedValues>>,
 }
 
 /// A function and at most so many records of a table without targets.

@@ -19,7 +19,7 @@ use compiler::tensor::Program;
 use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Pair};
 use sim::pace::Pace;
-use sim::train::engine::{Model, Step};
+use sim::train::engine::{NamedValues, Step};
 use sim::train::{Schedule, gather};
 
 /// A program on its way to hardware.
@@ -37,7 +37,7 @@ pub struct Design {
     /// Images.
     pub images: Images,
     /// Weights before the first step.
-    pub start: Model,
+    pub start: NamedValues,
 }
 
 /// Read a project's data, or make samples up, and train on real numbers to see what values there are.

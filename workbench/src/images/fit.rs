@@ -30,7 +30,7 @@ use arch::image::Image;
 use arch::machine::MachineSpec;
 use compiler::fixed::Program;
 use compiler::image::{Refusal, needs_divider};
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 use compiler::search::{self, Compiled};
 
 /// What is given of a machine.
@@ -40,8 +40,8 @@ pub struct Wanted {
     pub spec: MachineSpec,
     /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
     pub board: Option<Room>,
-    /// Means that are left out; on a board none is.
-    pub without: Without,
+    /// Optimisations that are disabled; on a board none is.
+    pub disabled: Disabled,
     /// The batches of the first program are divided over so many machines, each with some of their tiles.
     pub machines: Option<u32>,
 }
@@ -151,7 +151,7 @@ fn alone(
             [in_rows(&blocks, room), Some(blocks)].into_iter().flatten().filter_map(held).min_by_key(|it| it.cycles)
         })
     });
-    on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.without), Ok)
+    on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.disabled), Ok)
 }
 
 /// The same with one memory for a pad of all PEs of a row; `None` where that is decided, or impossible. Synthesis is told to keep pads in look-up tables

@@ -12,11 +12,11 @@ use crate::project::Project;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
 use compiler::fixed::Program;
-use compiler::means::Without;
+use compiler::optimisations::Disabled;
 
 /// Whether a board holds a grid for these programs, whose specification leaves memories open.
 pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> bool {
-    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()), without: Without::NOTHING, machines: None };
+    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()), disabled: Disabled::NOTHING, machines: None };
     room.may_hold(spec)
         && fit(programs, &wanted).is_ok_and(|fitted| match room.microcode {
             Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),

@@ -19,7 +19,7 @@ use compiler::tensor::{Program, Role, Tensor};
 use serde_json::Value;
 use sim::data::file::Reading;
 use sim::data::table::Table;
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub enum Origin {
 #[derive(Debug, Clone, Default)]
 pub struct Calibration {
     /// The records.
-    pub records: Vec<Values>,
+    pub records: Vec<NamedValues>,
     /// Rows in them.
     pub rows: usize,
     /// Rows that a record takes at once.
@@ -158,7 +158,7 @@ fn records(rows: &[Row], inputs: &[Input<'_>]) -> Result<Calibration, String> {
         at_once = Some(several);
     }
     let at_once = at_once.ok_or("the program has no inputs that records give")?;
-    let record = |rows: &[Row]| -> Values {
+    let record = |rows: &[Row]| -> NamedValues {
         let value = |(number, Input { name, .. }): (usize, &Input<'_>)| {
             let given = (0..at_once).map(|row| &rows[row.min(rows.len() - 1)][number]);
             ((*name).to_owned(), given.flatten().copied().collect())

@@ -16,7 +16,7 @@ use compiler::fixed::Tensor;
 use compiler::tensor::{Role, TensorId};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::ladder::{Upper, Values};
+use sim::ladder::{NamedValues, Upper};
 
 /// Most records that are looked at.
 const MOST_RECORDS: usize = 1000;
@@ -58,12 +58,12 @@ pub fn layers(project: &Project, rows: &Rows<'_>, progress: &dyn Progress) -> Re
     let Recorded { program, records, calibration } = records(project, rows, MOST_RECORDS, progress)?;
     let options = evaluation::Lowered::OPTIONS;
     let steps = (records.as_slice(), calibration.as_deref());
-    let upper = Upper::calibrated(&program, &options, &Values::new(), steps, &project.numbers());
+    let upper = Upper::calibrated(&program, &options, &NamedValues::new(), steps, &project.numbers());
     let upper = upper.map_err(|wrong| Failure::about(&project.source, wrong))?;
     let mut layers = Vec::new();
     for tensor in &upper.program.tensors {
         let name = &tensor.name;
-        let of_record = |record: &Values| record.get(name).cloned().unwrap_or_default();
+        let of_record = |record: &NamedValues| record.get(name).cloned().unwrap_or_default();
         let (kind, values): (_, Vec<Vec<f64>>) = match &tensor.role {
             Role::Parameter(values) => ("weight", vec![values.to_vec()]),
             Role::Input | Role::Label | Role::InOut => ("input", records.iter().map(of_record).collect()),

@@ -18,7 +18,7 @@ use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::train::Trained;
-use sim::train::engine::{Comparison, Model};
+use sim::train::engine::{Comparison, NamedValues};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub struct Best {
     /// Loss on the validation part.
     pub loss: f64,
     /// The weights.
-    pub model: Model,
+    pub model: NamedValues,
 }
 
 /// A checkpoint.
@@ -186,7 +186,7 @@ impl Reached {
 }
 
 /// How a model differs from weights with these names and so many elements.
-fn misfit(model: &Model, weights: &[(String, usize)]) -> Option<String> {
+fn misfit(model: &NamedValues, weights: &[(String, usize)]) -> Option<String> {
     let elements = |name: &str| weights.iter().find(|(known, _)| known == name).map(|(_, elements)| *elements);
     let size = |(name, elements): &(String, usize)| match model.get(name) {
         None => Some(format!("it has no weights `{name}`")),

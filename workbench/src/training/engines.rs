@@ -7,6 +7,8 @@
 //!                                    └──────────── lower ◀──────────────────────────────────────────┘ ──▶ fixed ──compile──▶ array, rtl
 //! ```
 
+pub use sim::NamedRanges;
+
 use crate::failure::Failure;
 use crate::images::{self, Images, Lowered};
 use crate::progress::{Note, Progress};
@@ -26,7 +28,7 @@ use sim::array::Array;
 use sim::grid::{Grid, Stalls};
 use sim::train::compared::Compared;
 use sim::train::device::Device;
-use sim::train::engine::{Engine, Model, Signature};
+use sim::train::engine::{Engine, NamedValues, Signature};
 use sim::train::ranks::checked::Checked;
 use sim::train::ranks::device::DividedDevice;
 use sim::train::ranks::words::DividedWords;
@@ -35,7 +37,6 @@ use sim::train::reals::{Measured, Reals};
 use sim::train::settings::{Order, Reduction};
 use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The programs of one training.
@@ -55,9 +56,6 @@ pub struct Programs {
     left: usize,
     reduction: Reduction,
 }
-
-/// Smallest and largest value by tensor name.
-pub type NamedRanges = BTreeMap<String, (f64, f64)>;
 
 impl Programs {
     /// Make them.
@@ -191,7 +189,7 @@ fn largest(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
 ///
 /// # Errors
 /// The largest weight is not a number, or far from the data's scale.
-pub fn check_bounded(project: &Project, model: &Model) -> Result<(), Failure> {
+pub fn check_bounded(project: &Project, model: &NamedValues) -> Result<(), Failure> {
     for (name, values) in model {
         let size = |value: &f64| if value.is_nan() { f64::INFINITY } else { value.abs() };
         let largest = values.iter().map(size).fold(0.0, f64::max);

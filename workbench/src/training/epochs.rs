@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::saturation::{Saturation, Unit};
 use crate::serial::AttachedBoard;
-use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
+use sim::train::engine::{Comparison, Engine, EngineError, NamedValues, Step};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::moves::AllMoves;
 use sim::train::{Engines, EpochHooks, Trained, predict, predict_on, resume};
@@ -153,7 +153,7 @@ impl Training {
     }
 
     /// The weights, with sequences where they begin.
-    fn rewound(&self, model: &Model) -> Model {
+    fn rewound(&self, model: &NamedValues) -> NamedValues {
         let mut model = model.clone();
         for name in &self.samples.signature.sequence {
             model.insert(name.clone(), self.start[name].clone());
@@ -165,7 +165,7 @@ impl Training {
     pub(super) fn judge(
         &self,
         engine: &mut dyn Engine,
-        mut model: Model,
+        mut model: NamedValues,
         train: &[Step],
         test: &[Step],
     ) -> Result<Judged, EngineError> {

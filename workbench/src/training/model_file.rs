@@ -1,10 +1,10 @@
 //! Weights on disk: JSON with the format's version, the hash of the program, and everything needed to predict.
 
+use crate::engines::NamedRanges;
 use crate::failure::Failure;
 use crate::reading;
 use crate::recipe::Recipe;
 use crate::samples::Samples;
-use crate::saturation::ValidRanges;
 use crate::sealed;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use sim::data::fields::Encoding;
 use sim::data::standardise::Standardiser;
 use sim::data::weights::Weights;
-use sim::train::engine::Model;
+use sim::train::engine::NamedValues;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub struct ModelFile {
     /// Smallest and largest value of each tensor in the golden run, by name.
     pub ranges: BTreeMap<String, (f64, f64)>,
     /// The weights.
-    pub model: Model,
+    pub model: NamedValues,
     /// Extents of the weights; models of older versions of this tool have none.
     #[serde(default)]
     pub shapes: BTreeMap<String, Vec<u32>>,
@@ -58,7 +58,7 @@ pub struct ModelFile {
     pub recipe: Option<Recipe>,
     /// Smallest and largest value of each input and weight that the model is made for; models of older versions of this tool have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub valid: ValidRanges,
+    pub valid: NamedRanges,
     /// Hash of everything else; models of older versions of this tool have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,

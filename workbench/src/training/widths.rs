@@ -21,7 +21,7 @@ use compiler::fixed;
 use compiler::tensor::Iterator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim::train::engine::{Model, Step};
+use sim::train::engine::{NamedValues, Step};
 use sim::train::metrics::Metrics;
 use sim::train::predict;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl InWords {
         };
         let fractions = lowered.fractions();
         let round = |value: f64, fraction: i32| to_f64(quantise(value, fraction, word).0, fraction);
-        let model: Model = golden.results[0]
+        let model: NamedValues = golden.results[0]
             .trained
             .model
             .iter()

@@ -16,7 +16,7 @@ use onnx::{File, Reading, Weights};
 use sim::array::Array;
 use sim::golden::Golden;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Upper, Values};
+use sim::ladder::{Climb, NamedValues, Upper};
 
 /// A case.
 #[derive(Default)]
@@ -202,9 +202,9 @@ fn of_width(
     let machine = arch::Machine::try_from(spec.clone()).expect("a machine");
     let names = program.names.iter().map(|(name, _)| name.clone()).collect();
     let options = Wanted { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
-    let values: Values =
+    let values: NamedValues =
         inputs(program, given).map(|(_, name, constants)| (name.to_owned(), constants.values.clone())).collect();
-    let upper = match Upper::new(program, &options, &Values::new(), &[values], &Numbers::of_machine(&machine)) {
+    let upper = match Upper::new(program, &options, &NamedValues::new(), &[values], &Numbers::of_machine(&machine)) {
         Ok(upper) => upper,
         Err(errors) => return Refused(format!("fixed: {}", first(&errors))),
     };

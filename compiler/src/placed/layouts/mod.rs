@@ -18,7 +18,7 @@ use super::cost::{self, Cost};
 use super::padding;
 use super::place::Placement;
 use crate::fixed::{self, Finish, Kind, Operation, for_each_access};
-use crate::means::{Means, Without};
+use crate::optimisations::{Disabled, Optimisation};
 use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
 use eliminate::{Factor, NEVER, eliminate};
@@ -45,7 +45,7 @@ struct Lies {
 struct Graph<'a> {
     program: &'a fixed::Program,
     machine: &'a Machine,
-    without: Without,
+    disabled: Disabled,
     /// Per tensor.
     tensors: Vec<Vec<Lies>>,
     /// Per operation.
@@ -94,7 +94,7 @@ fn inside(operation: &Operation) -> Vec<bool> {
 }
 
 impl<'a> Graph<'a> {
-    fn of(program: &'a fixed::Program, machine: &'a Machine, axes: &[Axis], without: Without) -> Graph<'a> {
+    fn of(program: &'a fixed::Program, machine: &'a Machine, axes: &[Axis], disabled: Disabled) -> Graph<'a> {
         let grid = axes.contains(&Axis::Row);
         let spread: Vec<Axis> = axes.iter().copied().chain(grid.then_some(Axis::Tall)).collect();
         let mut of_tensors: Vec<Vec<Vec<Axis>>> = program
@@ -126,13 +126,13 @@ impl<'a> Graph<'a> {
         let touches = carries::touches(program);
         let lie = |(number, may): (usize, &Vec<Vec<Axis>>)| {
             let homes: Vec<Lies> = layouts(may).into_iter().map(|home| Lies { home, copy: None }).collect();
-            if !without.uses(Means::Carries) {
+            if !disabled.uses(Optimisation::Carries) {
                 return homes;
             }
             copies::with_copies(program, TensorId(number), &touches[number], homes, &layouts(may), machine)
         };
         let tensors = of_tensors.iter().enumerate().map(lie).collect();
-        Graph { program, machine, without, tensors, operations }
+        Graph { program, machine, disabled, tensors, operations }
     }
 
     fn sizes(&self) -> Vec<usize> {
@@ -172,7 +172,7 @@ impl<'a> Graph<'a> {
     /// The cost of a tensor and of its copy.
     fn of_tensor(&self, number: usize, lies: &Lies) -> Cost {
         let tensor = &self.program.tensors[number];
-        let home = Cost::of_tensor(tensor, &lies.home, self.machine, self.without);
+        let home = Cost::of_tensor(tensor, &lies.home, self.machine, self.disabled);
         let Some((copy, compute)) = &lies.copy else { return home };
         home.plus(Cost {
             compute: *compute,
@@ -222,10 +222,10 @@ pub(crate) fn placements(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
-    without: Without,
+    disabled: Disabled,
     prices: &[u64],
 ) -> Vec<Placement> {
-    let graph = Graph::of(program, machine, axes, without);
+    let graph = Graph::of(program, machine, axes, disabled);
     let (sizes, factors) = (graph.sizes(), graph.factors());
     let mut found: BTreeMap<(u64, u64), Placement> = BTreeMap::new();
     for &price in prices {
@@ -244,10 +244,10 @@ pub(crate) fn elsewhere(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
-    without: Without,
+    disabled: Disabled,
     number: usize,
 ) -> Option<Placement> {
-    let graph = Graph::of(program, machine, axes, without);
+    let graph = Graph::of(program, machine, axes, disabled);
     let choices = |(tensor, lies): (usize, &Vec<Lies>)| (0..lies.len()).map(move |value| (tensor, value));
     let all: Vec<(usize, usize)> = graph.tensors.iter().enumerate().flat_map(choices).collect();
     // Choices beside each other are alike.

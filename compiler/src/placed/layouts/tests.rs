@@ -3,7 +3,7 @@
 use super::eliminate::{self, NEVER, eliminate};
 use super::{Graph, Layout, Lies, PART};
 use crate::fixed::{self, Operation};
-use crate::means::Without;
+use crate::optimisations::Disabled;
 use crate::placed::axis::Axis;
 use crate::placed::cost::{Cost, local_words};
 use arch::machine::{Machine, MachineSpec};
@@ -63,10 +63,10 @@ fn reads(operation: &Operation) -> Vec<(usize, Vec<usize>)> {
 
 /// The least that the program costs with words at a price, over all layouts of all its tensors: weights, which one operation reads, by themselves.
 fn cheapest(graph: &Graph<'_>, price: u64) -> u64 {
-    let Graph { program, machine, without, tensors, operations } = graph;
+    let Graph { program, machine, disabled, tensors, operations } = graph;
     let of_tensor = |number: usize, lies: &Lies| {
         let tensor = &program.tensors[number];
-        let home = Cost::of_tensor(tensor, &lies.home, machine, *without);
+        let home = Cost::of_tensor(tensor, &lies.home, machine, *disabled);
         let (words, cycles) =
             lies.copy.as_ref().map_or((0, 0), |(copy, cycles)| (local_words(&tensor.shape, copy, machine), *cycles));
         (cycles + home.emit) * PART + (home.load + home.leave) * (PART / 16) + (home.words + words) * price
@@ -118,7 +118,7 @@ fn layouts_are_the_cheapest_of_all() {
         let program = random(seed);
         for (pus, pes_per_pu) in [(4, 4), (2, 8)] {
             let machine = machine(pus, pes_per_pu);
-            let graph = Graph::of(&program, &machine, &Axis::ALL, Without::NOTHING);
+            let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING);
             for price in [1, 4 * PART] {
                 let all = graph.factors().into_iter().chain(graph.prices(price)).collect();
                 let found =
@@ -152,7 +152,7 @@ fn work_and_cycles_grow_with_the_layers() {
     let machine = machine(8, 8);
     let of = |layers: usize| {
         let program = chain(layers);
-        let graph = Graph::of(&program, &machine, &Axis::ALL, Without::NOTHING);
+        let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING);
         let all = graph.factors().into_iter().chain(graph.prices(1)).collect();
         let choice = eliminate(&graph.sizes(), all, eliminate::MOST_ENTRIES).expect("it is possible");
         assert!(choice.exact);

@@ -2,7 +2,7 @@
 
 use super::{Divides, Shared};
 use crate::clipped::Clipped;
-use crate::train::engine::{Comparison, EngineError, Model, Run, Step};
+use crate::train::engine::{Comparison, EngineError, NamedValues, Run, Step};
 
 /// Two engines side by side; answers as the lower one does.
 pub struct Checked {
@@ -23,7 +23,7 @@ impl Checked {
 }
 
 impl Divides for Checked {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         self.lower.load(model);
         self.reference.load(model);
     }
@@ -51,7 +51,7 @@ impl Divides for Checked {
         Ok(run)
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.lower.model()
     }
 

@@ -4,7 +4,7 @@ use super::{Divides, Shared, limbs, part};
 use crate::driver::{Outcome, Stuck};
 use crate::grid::Grid;
 use crate::train::device::Device;
-use crate::train::engine::{EngineError, Model, Run, Step};
+use crate::train::engine::{EngineError, NamedValues, Run, Step};
 use arch::Image;
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl<G: Grid> DividedDevice<G> {
 }
 
 impl<G: Grid> Divides for DividedDevice<G> {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         crate::train::engine::Engine::load(&mut self.0, model);
     }
 
@@ -62,7 +62,7 @@ impl<G: Grid> Divides for DividedDevice<G> {
         Ok(Run { predictions: Vec::new(), cycles: Some(cycles), saturated })
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         crate::train::engine::Engine::model(&self.0)
     }
 }

@@ -22,7 +22,7 @@ pub mod threads;
 pub mod words;
 
 use crate::clipped::Clipped;
-use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
+use crate::train::engine::{Comparison, Engine, EngineError, NamedValues, Run, Step};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub struct Shared {
 /// One program on one engine, a rank's part of each batch at a time.
 pub trait Divides {
     /// Give it these weights.
-    fn load(&mut self, model: &Model);
+    fn load(&mut self, model: &NamedValues);
 
     /// Run this rank's part of a batch.
     ///
@@ -122,7 +122,7 @@ pub trait Divides {
     fn finish(&mut self, batch: &Step, totals: &[u64], last: bool) -> Result<Run, EngineError>;
 
     /// The weights after the last batch.
-    fn model(&self) -> Model;
+    fn model(&self) -> NamedValues;
 
     /// What was clipped to the word so far, if it knows.
     fn clipped(&self) -> Vec<Clipped> {
@@ -166,7 +166,7 @@ impl Ranked {
 }
 
 impl Engine for Ranked {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         self.own.load(model);
     }
 
@@ -178,7 +178,7 @@ impl Engine for Ranked {
         Ok(all)
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.own.model()
     }
 

@@ -3,7 +3,7 @@
 use super::{Divides, Shared, limbs, part};
 use crate::clipped::Clipped;
 use crate::fixed::divided::{Divided, Sums};
-use crate::train::engine::{EngineError, Model, Run, Signature, Step};
+use crate::train::engine::{EngineError, NamedValues, Run, Signature, Step};
 use crate::train::words::{bindings, load};
 use compiler::placed::shares::Shares;
 use compiler::tensor::TensorId;
@@ -29,7 +29,7 @@ impl DividedWords {
 }
 
 impl Divides for DividedWords {
-    fn load(&mut self, model: &Model) {
+    fn load(&mut self, model: &NamedValues) {
         load(self.divided.fixed_mut(), &self.weights, model);
     }
 
@@ -56,7 +56,7 @@ impl Divides for DividedWords {
         Ok(Run { saturated, ..Run::default() })
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> NamedValues {
         self.weights.iter().map(|(name, id)| (name.clone(), self.divided.fixed().values(*id))).collect()
     }
 

@@ -6,7 +6,7 @@ use compiler::fixed::{Columns, Numbers};
 use compiler::tensor::Program;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Upper, Values};
+use sim::ladder::{Climb, NamedValues, Upper};
 
 /// Three columns whose sizes are a factor of 16000 apart.
 fn table() -> Vec<f64> {
@@ -49,8 +49,8 @@ fn options() -> Options {
     Options { keep: Keep::Prediction { names: vec!["y".to_owned()], states: Vec::new() }, batch: Batch::SINGLE }
 }
 
-fn upper(program: &Program, steps: &[Values], word: u32) -> Upper {
-    Upper::new(program, &options(), &Values::new(), steps, &Numbers::of_width(word)).expect("it fits")
+fn upper(program: &Program, steps: &[NamedValues], word: u32) -> Upper {
+    Upper::new(program, &options(), &NamedValues::new(), steps, &Numbers::of_width(word)).expect("it fits")
 }
 
 fn columns(upper: &Upper) -> Option<&Columns> {
@@ -61,7 +61,7 @@ fn columns(upper: &Upper) -> Option<&Columns> {
 fn small_columns_keep_their_bits_beside_large_ones() {
     for body in SCALED {
         let program = program(body);
-        let steps = [Values::from([("x".to_owned(), table())])];
+        let steps = [NamedValues::from([("x".to_owned(), table())])];
         let upper = upper(&program, &steps, 16);
         let columns = columns(&upper).unwrap_or_else(|| panic!("one binary point for all:\n{}", upper.fixed));
         // 3000 / 0.19 is between 2^13 and 2^14, 3000 / 12.5 between 2^7 and 2^8; one bit of room.
@@ -80,20 +80,20 @@ fn an_input_that_is_read_otherwise_has_one_binary_point() {
         "y[i][k] = x[i][k] * x[i][k]  for i in 0..8, k in 0..2",
         "y[i][k] += x[i][j]  for i in 0..8, k in 0..2  over j in 0..3",
     ] {
-        let steps = [Values::from([("x".to_owned(), table())])];
+        let steps = [NamedValues::from([("x".to_owned(), table())])];
         assert_eq!(columns(&upper(&program(body), &steps, 16)), None, "{body}");
     }
     // Columns of like sizes.
     let same: Vec<f64> = (0..24).map(|n| 1.0 + f64::from(n) / 8.0).collect();
-    assert_eq!(columns(&upper(&program(SCALED[0]), &[Values::from([("x".to_owned(), same)])], 16)), None);
+    assert_eq!(columns(&upper(&program(SCALED[0]), &[NamedValues::from([("x".to_owned(), same)])], 16)), None);
 }
 
 #[test]
 fn the_array_computes_the_words_of_columns() {
     for body in SCALED {
-        let steps = [Values::from([("x".to_owned(), table())])];
+        let steps = [NamedValues::from([("x".to_owned(), table())])];
         let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(2), ..MachineSpec::default() };
-        let climb = Climb::new(&program(body), &options(), &Values::new(), &steps, &spec).expect("it fits");
+        let climb = Climb::new(&program(body), &options(), &NamedValues::new(), &steps, &spec).expect("it fits");
         let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none()).expect("the same words");
         assert!(agreement.words >= 16);
     }
@@ -121,7 +121,8 @@ name y = y
     let program: Program = text.parse().expect("a good text");
     let z: Vec<f64> = (0..24).map(|n| f64::from(n * 7 % 24) / 4.0 - 2.7).collect();
     for low in [-1e4, -1e9, -65504.0] {
-        let steps = [Values::from([("z".to_owned(), z.clone()), ("b".to_owned(), vec![0.0, low, 0.0, 0.0, low, 0.0])])];
+        let steps =
+            [NamedValues::from([("z".to_owned(), z.clone()), ("b".to_owned(), vec![0.0, low, 0.0, 0.0, low, 0.0])])];
         // Twelve bits that reach so far have no place for what bounds the mask, and the verdict says so.
         for word in [12, 16, 24].into_iter().filter(|&word| word >= 16 || low == -1e4) {
             let accuracy = upper(&program, &steps, word).accuracy().expect("values have a meaning");
@@ -129,7 +130,7 @@ name y = y
         }
     }
     // A row that is masked as a whole has its largest value there.
-    let all = [Values::from([("z".to_owned(), z), ("b".to_owned(), vec![-1e4; 6])])];
+    let all = [NamedValues::from([("z".to_owned(), z), ("b".to_owned(), vec![-1e4; 6])])];
     let found = upper(&program, &all, 16);
     assert!(!found.fixed.tensors.iter().any(|tensor| tensor.name.contains(".masked")), "{}", found.fixed);
 }

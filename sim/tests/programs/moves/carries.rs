@@ -8,14 +8,14 @@ use compiler::placed::Axis;
 use compiler::tensor::Role;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// A function that climbs on a grid, with made-up values between -1 and 1.
 fn climb(text: &str, pus: u32, pes_per_pu: u32) -> Climb {
     let (program, _) = language::parse(Language::TensorComprehensions, text, &language::Options::default()).unwrap();
     let value = |n: u32| f64::from((n * 7919 + 13) % 257) / 128.0 - 1.0;
     let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
-    let values: Values =
+    let values: NamedValues =
         inputs.map(|tensor| (tensor.name.clone(), (0..tensor.shape.iter().product()).map(value).collect())).collect();
     let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
     let names = results.map(|tensor| tensor.name.clone()).collect();
@@ -29,7 +29,7 @@ fn climb(text: &str, pus: u32, pes_per_pu: u32) -> Climb {
         temporary_depth: depth,
         ..MachineSpec::default()
     };
-    Climb::new(&program, &options, &Values::new(), &[values.clone(), values], &spec).unwrap()
+    Climb::new(&program, &options, &NamedValues::new(), &[values.clone(), values], &spec).unwrap()
 }
 
 /// The axis from which some copy is carried into the PEs.

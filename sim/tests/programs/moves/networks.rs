@@ -6,7 +6,7 @@ use compiler::language::{self, Language};
 use compiler::tensor::Role;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::pace::cycles_per_step;
 
 /// Dense layers of these widths with rectifiers between them, as Tile, and the shapes of its inputs.
@@ -35,7 +35,7 @@ fn cycles(widths: &[u32], pus: u32, pes_per_pu: u32) -> f64 {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (f64::from(seed >> 8) / f64::from(1 << 23) - 1.0) * size
     };
-    let (mut model, mut inputs) = (Values::new(), Values::new());
+    let (mut model, mut inputs) = (NamedValues::new(), NamedValues::new());
     for tensor in program.tensors.iter_mut().filter(|tensor| tensor.role == Role::Input) {
         let size = if tensor.shape.len() == 2 { (3.0 / f64::from(tensor.shape[1])).sqrt() } else { 0.5 };
         let values: Vec<f64> = (0..tensor.shape.iter().product()).map(|_| value(size)).collect();

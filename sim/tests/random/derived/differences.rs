@@ -9,7 +9,7 @@ use compiler::tensor::{
     Affine, Aggregate, Body, Element, IterId, Iterator, Nest, Node, Program, Role, Start, Tensor, TensorId,
 };
 use sim::golden::Golden;
-use sim::ladder::Values;
+use sim::ladder::NamedValues;
 
 /// What has been compared.
 #[derive(Debug, Default)]
@@ -28,13 +28,13 @@ const MOST: usize = 5;
 
 impl Differences {
     /// Derive the sum of all complete results by all weights, and compare.
-    pub(crate) fn check(&mut self, program: &Program, model: &Values, sample: &Values) {
+    pub(crate) fn check(&mut self, program: &Program, model: &NamedValues, sample: &NamedValues) {
         // Off the grid of made-up values, where comparisons are ties.
         let off = |(k, value): (usize, &f64)| value + 0.003 * libm::sin(k as f64 + 1.0);
         let shifted =
             |(name, values): (&String, &Vec<f64>)| (name.clone(), values.iter().enumerate().map(off).collect());
-        let model: Values = model.iter().map(shifted).collect();
-        let sample: Values = sample.iter().map(shifted).collect();
+        let model: NamedValues = model.iter().map(shifted).collect();
+        let sample: NamedValues = sample.iter().map(shifted).collect();
         let Some((program, objective)) = with_sum(program, &model, &sample) else { return };
         let value = objective.value;
         match trainable(&program, objective) {
@@ -47,7 +47,7 @@ impl Differences {
     }
 
     /// The gradients of a derived program with the slopes of a scalar.
-    pub(crate) fn compare(&mut self, derived: &Program, value: TensorId, model: &Values, sample: &Values) {
+    pub(crate) fn compare(&mut self, derived: &Program, value: TensorId, model: &NamedValues, sample: &NamedValues) {
         let golden = run(derived, model, sample);
         self.programs += 1;
         for (id, tensor) in derived.tensors.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Differences {
     }
 }
 
-fn run(program: &Program, model: &Values, sample: &Values) -> Golden {
+fn run(program: &Program, model: &NamedValues, sample: &NamedValues) -> Golden {
     let mut golden = Golden::new(program);
     for (name, values) in model.iter().chain(sample) {
         golden.set(TensorId(program.tensors.iter().position(|t| t.name == *name).unwrap()), values);
@@ -91,7 +91,7 @@ fn run(program: &Program, model: &Values, sample: &Values) -> Golden {
 }
 
 /// The program with the sum of everything that it computes completely.
-pub(crate) fn with_sum(program: &Program, model: &Values, sample: &Values) -> Option<(Program, Objective)> {
+pub(crate) fn with_sum(program: &Program, model: &NamedValues, sample: &NamedValues) -> Option<(Program, Objective)> {
     let golden = run(program, model, sample);
     let mut program = program.clone();
     program.updates.clear();

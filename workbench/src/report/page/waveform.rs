@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
 use sim::array::watch::Observation;
-use sim::train::engine::{Engine, Model};
+use sim::train::engine::{Engine, NamedValues};
 use sim::waves::signals::{self, Kind, Moment, Ports, Value};
 use std::fmt::Write;
 
@@ -67,7 +67,7 @@ pub struct Trace {
 ///
 /// # Errors
 /// The array is stuck.
-pub fn watch(design: &Design, model: &Model, source: &str) -> Result<Waveform, Failure> {
+pub fn watch(design: &Design, model: &NamedValues, source: &str) -> Result<Waveform, Failure> {
     let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
     let image = maker.image(Which::Full).expect("a training has updates");
     let step = BEFORE * image.tiles;

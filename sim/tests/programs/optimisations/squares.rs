@@ -5,14 +5,14 @@ use arch::number::{round_half_even, saturate};
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::Kind;
 use compiler::language::{self, Language};
-use compiler::means::{Means, Without};
+use compiler::optimisations::{Disabled, Optimisation};
 use compiler::tensor::{Role, TensorId};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::fixed::Fixed;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 
 /// Distances of 7 points to each of 9, of 6 coordinates.
 const DISTANCES: &str = "def f(float(7,6) X, float(9,6) C) -> (S) { S(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k)) }";
@@ -21,16 +21,16 @@ fn grid(word: u32) -> MachineSpec {
     MachineSpec { pus: Some(2), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() }
 }
 
-fn climb_without(text: &str, steps: &[Values], spec: &MachineSpec, without: Without) -> Climb {
+fn climb_without(text: &str, steps: &[NamedValues], spec: &MachineSpec, disabled: Disabled) -> Climb {
     let (program, _) = language::parse(Language::TensorComprehensions, text, &language::Options::default()).unwrap();
     let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
     let names = results.map(|tensor| tensor.name.clone()).collect();
     let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
-    Climb::new_without(&program, &options, &Values::new(), steps, spec, without).unwrap()
+    Climb::new_without(&program, &options, &NamedValues::new(), steps, spec, disabled).unwrap()
 }
 
-fn climb(text: &str, steps: &[Values], spec: &MachineSpec) -> Climb {
-    climb_without(text, steps, spec, Without::NOTHING)
+fn climb(text: &str, steps: &[NamedValues], spec: &MachineSpec) -> Climb {
+    climb_without(text, steps, spec, Disabled::NOTHING)
 }
 
 /// Operations that square a difference.
@@ -40,7 +40,7 @@ fn squares(climb: &Climb) -> usize {
 }
 
 /// Values of `(name, count, low, high)` for so many steps.
-fn values(seed: u64, steps: usize, tensors: &[(&str, usize, f64, f64)]) -> Vec<Values> {
+fn values(seed: u64, steps: usize, tensors: &[(&str, usize, f64, f64)]) -> Vec<NamedValues> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut between = |low: f64, high: f64| low + f64::from(random.next_u32()) / f64::from(u32::MAX) * (high - low);
     let mut step = || {
@@ -91,14 +91,14 @@ fn a_difference_takes_no_beat() {
         climb.image().alu.iter().filter(|at| !at.instruction.emit).map(|at| of(&at.instruction.counts)).sum()
     };
     let with = climb(DISTANCES, &steps, &grid(16));
-    let without = climb_without(DISTANCES, &steps, &grid(16), Without::from_iter([Means::Squares]));
+    let disabled = climb_without(DISTANCES, &steps, &grid(16), Disabled::from_iter([Optimisation::Squares]));
     let none = climb(DISTANCES, &steps, &MachineSpec { squares: Some(false), ..grid(16) });
-    assert_eq!((squares(&without), squares(&none)), (0, 0));
-    assert_eq!(none.fixed, without.fixed);
+    assert_eq!((squares(&disabled), squares(&none)), (0, 0));
+    assert_eq!(none.fixed, disabled.fixed);
     assert!(!none.image().machine.squares());
     // Seven points times nine times six coordinates on eight PEs, and a copy.
-    assert!(beats(&without) >= beats(&with) + 42, "{} and {} beats", beats(&with), beats(&without));
-    assert!(with.distance <= without.distance, "{} and {} last places", with.distance, without.distance);
+    assert!(beats(&disabled) >= beats(&with) + 42, "{} and {} beats", beats(&with), beats(&disabled));
+    assert!(with.distance <= disabled.distance, "{} and {} last places", with.distance, disabled.distance);
     none.run(Array::new(&none.image().machine), Stalls::none()).unwrap();
 }
 
@@ -146,9 +146,9 @@ fn no_result_gets_worse() {
         for word in [12, 16, 24] {
             let steps = values(7, 20, ranges);
             let with = climb(text, &steps, &grid(word));
-            let without = climb_without(text, &steps, &grid(word), Without::from_iter([Means::Squares]));
-            assert_eq!(squares(&with), squared, "{word} bits, {ranges:?}: {text}\n{}\n{}", with.fixed, without.fixed);
-            assert!(with.distance <= without.distance.max(1.0) + 1e-9, "{} and {}", with.distance, without.distance);
+            let disabled = climb_without(text, &steps, &grid(word), Disabled::from_iter([Optimisation::Squares]));
+            assert_eq!(squares(&with), squared, "{word} bits, {ranges:?}: {text}\n{}\n{}", with.fixed, disabled.fixed);
+            assert!(with.distance <= disabled.distance.max(1.0) + 1e-9, "{} and {}", with.distance, disabled.distance);
             with.run(Array::new(&with.image().machine), Stalls::none()).unwrap();
         }
     }

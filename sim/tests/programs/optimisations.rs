@@ -1,4 +1,4 @@
-//! Each means makes some program faster, and no word depends on it.
+//! Each optimisation makes some program faster, and no word depends on it.
 
 mod scales;
 mod squares;
@@ -7,22 +7,22 @@ use crate::made_up::values;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
-use compiler::means::{Means, Without};
+use compiler::optimisations::{Disabled, Optimisation};
 use compiler::tensor::Role;
 use sim::array::Array;
 use sim::benchmarks::{self, Prepared};
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::{Climb, NamedValues};
 use sim::pace::cycles_per_step;
 
 /// A function on 8 x 8 PEs with 16 words of input and 8 of output per cycle, and values between -1 and 1.
-fn function(text: &str) -> impl Fn(Without) -> Climb + '_ {
-    move |without| {
+fn function(text: &str) -> impl Fn(Disabled) -> Climb + '_ {
+    move |disabled| {
         let options = language::Options::default();
         let (program, _) = language::parse(Language::TensorComprehensions, text, &options).unwrap();
         let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
         let value = |n: u32| f64::from((n * 7919 + 13) % 257) / 128.0 - 1.0;
-        let values: Values = inputs
+        let values: NamedValues = inputs
             .map(|tensor| (tensor.name.clone(), (0..tensor.shape.iter().product()).map(value).collect()))
             .collect();
         let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
@@ -30,17 +30,17 @@ fn function(text: &str) -> impl Fn(Without) -> Climb + '_ {
         let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
         let (lines, stream_words, output_words) = (Some(8), Some(16), Some(8));
         let spec = MachineSpec { pus: lines, pes_per_pu: lines, stream_words, output_words, ..MachineSpec::default() };
-        Climb::new_without(&program, &options, &Values::new(), &[values.clone(), values], &spec, without).unwrap()
+        Climb::new_without(&program, &options, &NamedValues::new(), &[values.clone(), values], &spec, disabled).unwrap()
     }
 }
 
 /// A training, sample by sample, on as many PEs.
-fn training<'a>(text: &'a str, set: &str) -> impl Fn(Without) -> Climb + 'a {
+fn training<'a>(text: &'a str, set: &str) -> impl Fn(Disabled) -> Climb + 'a {
     let table = format!(
         "[[benchmark]]\nname = 'training'\nprogram = 'program.t'\nset = {{ {set} }}\nruns = [{{ pus = 8, pes_per_pu = 8 }}]\n"
     );
     let benchmark = benchmarks::read(&table).unwrap().remove(0);
-    move |without| Prepared::new_without(&benchmark, &benchmark.runs[0], text, without).unwrap().climb
+    move |disabled| Prepared::new_without(&benchmark, &benchmark.runs[0], text, disabled).unwrap().climb
 }
 
 fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
@@ -48,34 +48,34 @@ fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
 }
 
 /// A training in batches of 32 samples.
-fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)], spec: MachineSpec) -> impl Fn(Without) -> Climb + 'a {
-    move |without| {
+fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)], spec: MachineSpec) -> impl Fn(Disabled) -> Climb + 'a {
+    move |disabled| {
         let set = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let dialect = language::Options { set, ..language::Options::default() };
         let (program, _) = language::parse(Language::Tabla, text, &dialect).unwrap();
         let batch = Batch { size: 32, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
         let (model, steps) = values(&program, batch.size, 2);
-        Climb::new_without(&program, &options, &model, &steps, &spec, without).unwrap()
+        Climb::new_without(&program, &options, &model, &steps, &spec, disabled).unwrap()
     }
 }
 
-/// Cycles from step to step with and without a means; both with the right words, and near the same real numbers.
-fn cycles(means: Means, climbed: impl Fn(Without) -> Climb) -> (f64, f64) {
-    let one = |without: Without| {
-        let climb = climbed(without);
+/// Cycles from step to step with and without an optimisation; both with the right words, and near the same real numbers.
+fn cycles(optimisation: Optimisation, climbed: impl Fn(Disabled) -> Climb) -> (f64, f64) {
+    let one = |disabled: Disabled| {
+        let climb = climbed(disabled);
         let machine = &climb.image().machine;
         let words = climb.run(Array::new(machine), Stalls::none());
-        let words = words.unwrap_or_else(|fall| panic!("{means}: {fall}")).words;
-        assert!(words > 0, "{means}");
+        let words = words.unwrap_or_else(|fall| panic!("{optimisation}: {fall}")).words;
+        assert!(words > 0, "{optimisation}");
         let cycles = |grid: fn(&arch::Machine) -> Array| cycles_per_step(climb.image(), || grid(machine)).unwrap();
         // Who only counts cycles needs no words.
-        assert_eq!(cycles(Array::new), cycles(Array::without_words), "{means}");
+        assert_eq!(cycles(Array::new), cycles(Array::without_words), "{optimisation}");
         (cycles(Array::without_words), climb.distance)
     };
-    let ((with, near), (less, distance)) = (one(Without::NOTHING), one(Without::from_iter([means])));
+    let ((with, near), (less, distance)) = (one(Disabled::NOTHING), one(Disabled::from_iter([optimisation])));
     // A quotient by products may be rounded to the other side.
-    assert!((near - distance).abs() <= 1.0, "{means}: {near} and {distance} last places from golden");
+    assert!((near - distance).abs() <= 1.0, "{optimisation}: {near} and {distance} last places from golden");
     (with, less)
 }
 
@@ -86,55 +86,60 @@ const MLP: &str = include_str!("../../../programs/kernels/mlp.tc");
 
 #[test]
 fn each_makes_a_program_faster() {
-    let of = |text: &str, means: Means| cycles(means, function(text));
+    let of = |text: &str, optimisation: Optimisation| cycles(optimisation, function(text));
     let digits = "def f(float(64,64) A, float(4096) B) -> (C) { F(k) = A(k / 64, k % 64) where k in 0:4096  \
                   C(k) = F(k) * B(k) where k in 0:4096 }";
     let quotients = "def f(float(16,32) E, float(16,32) S) -> (P) { T(i) +=! S(i,j) * S(i,j)  P(i,j) = E(i,j) / T(i) }";
     let layers = "def f(float(20,20) X, float(8,5,5) U, float(8,8,3,3) V) -> (Y) {
         T(c,y,x) +=! X(y+i,x+j) * U(c,i,j) where y in 0:16, x in 0:16
         Y(o,y,x) +=! T(c,y+i,x+j) * V(o,c,i,j) where y in 0:14, x in 0:14 }";
-    for means in Means::all() {
-        let (with, without) = match means {
-            Means::Digits => of(digits, means),
-            Means::Quotients => of(quotients, means),
-            Means::Squares => of(
+    for optimisation in Optimisation::all() {
+        let (with, without) = match optimisation {
+            Optimisation::Digits => of(digits, optimisation),
+            Optimisation::Quotients => of(quotients, optimisation),
+            Optimisation::Squares => of(
                 "def f(float(64,16) X, float(16,16) C) -> (S) { S(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k)) }",
-                means,
+                optimisation,
             ),
-            Means::Carries => of(layers, means),
-            Means::Windows => {
-                of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", means)
+            Optimisation::Carries => of(layers, optimisation),
+            Optimisation::Windows => {
+                of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", optimisation)
             }
-            Means::Blocks => {
-                of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", means)
+            Optimisation::Blocks => {
+                of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", optimisation)
             }
-            Means::Scales => of(
+            Optimisation::Scales => of(
                 "def f(float(16,8) X, float(16,8) C) -> (P) {
                  D(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k))  P(i,j) = exp(-0.0625 * D(i,j)) }",
-                means,
+                optimisation,
             ),
-            Means::Copies => {
-                of("def f(float(16,16) A) -> (D) { B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j) }", means)
+            Optimisation::Copies => of(
+                "def f(float(16,16) A) -> (D) { B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j) }",
+                optimisation,
+            ),
+            Optimisation::Doubles => of("def f(float(16,16) A) -> (C) { C(i,j) +=! A(i,k) * A(k,j) }", optimisation),
+            Optimisation::Loading => {
+                of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", optimisation)
             }
-            Means::Doubles => of("def f(float(16,16) A) -> (C) { C(i,j) +=! A(i,k) * A(k,j) }", means),
-            Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),
-            Means::Columns => of(MLP, means),
-            Means::Pieces | Means::Order => cycles(means, training(RECOMMENDER, "m = 138, n = 130, k = 10")),
-            Means::Strips => {
+            Optimisation::Columns => of(MLP, optimisation),
+            Optimisation::Pieces | Optimisation::Order => {
+                cycles(optimisation, training(RECOMMENDER, "m = 138, n = 130, k = 10"))
+            }
+            Optimisation::Strips => {
                 // Pads hold four samples, and sums of some.
                 let (data_depth, temporary_depth) = (Some(256), Some(128));
                 let small = MachineSpec { data_depth, temporary_depth, ..grid(2, 4) };
-                cycles(means, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)], small))
+                cycles(optimisation, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)], small))
             }
-            Means::Returns => {
+            Optimisation::Returns => {
                 let (data_depth, temporary_depth) = (Some(1024), Some(512));
                 let roomy = MachineSpec { data_depth, temporary_depth, ..grid(16, 4) };
-                cycles(means, batches(LAYERS, &[("l1", 32.0), ("l2", 16.0), ("l3", 4.0)], roomy))
+                cycles(optimisation, batches(LAYERS, &[("l1", 32.0), ("l2", 16.0), ("l3", 4.0)], roomy))
             }
-            Means::Firsts => cycles(means, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
-            Means::Reshards => cycles(means, training(NETWORK, "l1 = 65, l2 = 131, l3 = 67, l4 = 11")),
-            Means::Padding => cycles(means, training(NETWORK, "l1 = 65, l2 = 140, l3 = 140, l4 = 40")),
+            Optimisation::Firsts => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
+            Optimisation::Reshards => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 131, l3 = 67, l4 = 11")),
+            Optimisation::Padding => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 140, l3 = 140, l4 = 40")),
         };
-        assert!(with < without, "{means}: {with} cycles with it, {without} without");
+        assert!(with < without, "{optimisation}: {with} cycles with it, {without} without");
     }
 }
