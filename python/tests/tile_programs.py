@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-CORPUS = Path(__file__).parents[2] / "tests/conformance/generated.json"
+CORPUS = Path(__file__).parents[2] / "tests/tile_programs.json"
 COUNT = 40
 """How many programs the corpus has: those of the seeds from 0 on."""
 FUNCTIONS = ["abs", "ceil", "cos", "erf", "exp", "floor", "log", "round", "sigmoid", "sin", "sinh", "sqrt", "tanh"]

@@ -32,6 +32,7 @@ const USES: &[(&str, Use)] = &[
     ("load", Use::Read),
     ("model", Use::Read),
     ("onnx", Use::Read),
+    ("others", Use::Folder),
     ("out", Use::Folder),
     ("pass_input", Use::Read),
     ("port", Use::Read),

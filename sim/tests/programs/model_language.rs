@@ -304,7 +304,7 @@ fn dead_code_is_what_reaches_no_output() {
     assert!(found > 50, "only {found} dead statements");
 }
 
-/// A variable without `input` that is read before it is assigned, and an output that is never assigned.
+/// A variable without `input` that is read before it is assigned, and an output without `input` that is never assigned.
 #[test]
 fn values_that_are_missing_are_found_before_the_run() {
     for seed in 0..100 {
@@ -323,7 +323,7 @@ fn values_that_are_missing_are_found_before_the_run() {
         }
         let unassigned = (0..random.variables.len()).find(|variable| !assigned.contains(variable));
         if let Some(output) = unassigned {
-            let text = random.qualified(1, |variable| if variable == output { "input output " } else { "input " });
+            let text = random.qualified(1, |variable| if variable == output { "output " } else { "input " });
             let errors = parse(Language::Rink, &text, &Options::default()).expect_err("an output is never assigned");
             assert_eq!(errors[0].code.as_str(), "E-OUTPUT", "{text}");
         }

@@ -25,7 +25,7 @@ pub fn store_recomputed(program: &Program) -> Program {
     draft.nests.clone_from(&program.nests);
     // Nests grow by those that store values; the places of those before do not change.
     let flow = Flow::of(program);
-    let reached: Vec<Reached> = seeds.iter().map(|&seed| Reached::from(program, &flow, seed)).collect();
+    let reached = Reached::all(program, &flow, &seeds);
     let mut stored: Vec<(usize, Nest)> = Vec::new();
     for number in 0..program.nests.len() {
         let Some(known) = Recomputed::of(&draft, &flow, number) else { continue };
@@ -58,6 +58,20 @@ struct Reached {
 }
 
 impl Reached {
+    /// What the comparisons are made of. Those that share a definition are one: a value of one may be an extreme of the other.
+    fn all(program: &Program, flow: &Flow, seeds: &[usize]) -> Vec<Reached> {
+        seeds.iter().map(|&seed| Reached::from(program, flow, seed)).fold(Vec::new(), |all, mut own| {
+            let (mut apart, shared): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|other: &Reached| other.nests.is_disjoint(&own.nests));
+            for other in shared {
+                own.nests.extend(other.nests);
+                own.tensors.extend(other.tensors);
+            }
+            apart.push(own);
+            apart
+        })
+    }
+
     fn from(program: &Program, flow: &Flow, seed: usize) -> Reached {
         let mut reached = Reached { nests: BTreeSet::from([seed]), tensors: BTreeSet::new() };
         let mut open = vec![seed];
