@@ -179,5 +179,8 @@ fn builds_say_the_way_from_the_source_to_the_image() {
         assert!(lines.iter().all(|line| line.contains(proven)), "{lines:?}");
     }
     let lines = said(&[&large]);
-    assert!(lines[0].contains("fixed = image: identical polynomials in 202 of 202 words of 2 steps, p < 2^-"), "{lines:?}");
+    assert!(
+        lines[0].contains("fixed = image: identical polynomials in 202 of 202 words of 2 steps, p < 2^-"),
+        "{lines:?}"
+    );
 }

@@ -443,8 +443,7 @@ fn the_suite_is_the_same_by_calls() {
 /// Made up by `python/tests/tile_programs.py`; the calls of Python are compared with the same texts there.
 #[test]
 fn programs_that_are_made_up_are_the_same_by_calls() {
-    let made: Json =
-        serde_json::from_str(include_str!("../../../../../tests/tile_programs.json")).expect("JSON");
+    let made: Json = serde_json::from_str(include_str!("../../../../../tests/tile_programs.json")).expect("JSON");
     for (number, case) in made.as_array().expect("a list").iter().enumerate() {
         let extents = |shape: &Json| serde_json::from_value(shape.clone()).expect("extents");
         let shapes = case["shapes"].as_object().expect("shapes").iter();
