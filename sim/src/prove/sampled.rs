@@ -2,7 +2,7 @@
 //!
 //! | the budget allows | is proven |
 //! |---|---|
-//! | terms of two steps | everything, as by [`prove`](super::prove) |
+//! | terms of two steps | everything, as by `prove` |
 //! | residues of two steps, or of one | every word that the host gets |
 //! | less | the first words of a step in the order of the program: the grid makes each of them, and stops after the last one |
 //!

@@ -59,7 +59,7 @@ fn compared(
     Ok(compared)
 }
 
-/// The states that [train] names are there.
+/// The states that `[train]` names are there.
 fn check_states(project: &Project, program: &Program, settings: &Settings) -> Result<(), Failure> {
     let is_state = |name: &str| program.tensors.iter().any(|tensor| tensor.role == Role::State && tensor.name == name);
     if let Some(name) = settings.initial.keys().find(|name| is_added(name) || !is_state(name)) {
