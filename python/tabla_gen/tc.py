@@ -15,7 +15,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ _HEAD = re.compile(r"def\s+(\w+)\s*\(([^{]*?)\)\s*->\s*\(([^{]*?)\)\s*\{")
 _PARAMETER = re.compile(r"(\w+)\s*(?:\([^)]*\))?\s*(\w+)")
 _SAID: set[str] = set()
 
-Result = NDArray[Any] | tuple[NDArray[Any], ...]
+Result: TypeAlias = "NDArray[Any] | tuple[NDArray[Any], ...]"
 
 
 def _ignored(what: str) -> None:
