@@ -65,9 +65,9 @@ fn trials(kind: Kind, seed: u64, count: u64) -> u64 {
 
 #[test]
 fn random_programs_of_all_that_tensor_ir_can_say_agree() {
-    let three = trials(Kind::Wide, 1, 300);
+    let three = trials(Kind::Wide, 1, 150);
     println!("{three} in three ways");
-    assert!(three >= 220, "only {three} in three ways");
+    assert!(three >= 110, "only {three} in three ways");
 }
 
 #[test]
