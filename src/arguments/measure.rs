@@ -51,7 +51,7 @@ pub struct Report {
     /// Widths of a word in which the training is repeated, to see what they cost
     #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
     pub words: Vec<u32>,
-    /// Folders of reports to compare with the first, which stands in the program's place; nothing is trained or written then
+    /// Folders of other reports: `report A B` compares them, and trains and writes nothing
     #[arg(value_name = "FOLDER")]
     pub others: Vec<PathBuf>,
 }
