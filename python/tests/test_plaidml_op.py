@@ -1,6 +1,8 @@
 """Operations of `plaidml.op` beside NumPy."""
 
 import itertools
+import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -95,7 +97,15 @@ CASES = {
     "argmax": (lambda: op.argmax(a, 0), A.argmax(0)),
     "sum": (lambda: op.sum(a, None, True), A.sum(keepdims=True)),
     "prod": (lambda: op.prod(a, -1), A.prod(-1)),
+    "mean_of_all": (lambda: op.mean(a), A.mean()),
+    "variance_of_all": (lambda: op.variance(a), A.var()),
+    "sum_of_all": (lambda: op.sum(a), A.sum()),
+    "prod_of_all": (lambda: op.prod(a), A.prod()),
+    "max": (lambda: op.max(a), A.max()),
+    "min": (lambda: op.min(a), A.min()),
     "all": (lambda: op.all(a > 0.0, 1), (A > 0).all(1)),
+    "all_of_all": (lambda: op.all(a), A.all()),
+    "any_of_all": (lambda: op.any(a), A.any()),
     "any": (lambda: op.any(a > 1.0, 1), (A > 1).any(1)),
     "cumsum": (lambda: op.cumsum(a, 1), A.cumsum(1)),
     "cumsum_exclusive": (lambda: op.cumsum(a, 1, True), A.cumsum(1) - A),
@@ -137,9 +147,38 @@ CASES = {
     "softplus": (lambda: op.softplus(a), np.log1p(np.exp(A))),
     "square": (lambda: op.square(a), A * A),
     "maximum": (lambda: op.maximum(a, 0.25), np.maximum(A, 0.25)),
+    "minimum": (lambda: op.minimum(a, a * a), np.minimum(A, A * A)),
+    "abs": (lambda: op.abs(a), abs(A)),
+    "sigmoid": (lambda: op.sigmoid(a), 1 / (1 + np.exp(-A))),
+    "clip_by_tensors": (lambda: op.clip(a, a * a - 1.0, a * a), np.minimum(np.maximum(A, A * A - 1), A * A)),
+    "relu_no_alpha": (lambda: op.relu(a, max_value=1.0, threshold=0.05), np.minimum(np.where(A < 0.05, 0, A), 1)),
+    "relu_no_max_value": (lambda: op.relu(a, alpha=a, threshold=0.05), np.where(A < 0.05, A * (A - 0.05), A)),
+    "relu_only_threshold": (lambda: op.relu(a, threshold=0.05), np.where(A < 0.05, 0, A)),
+    "relu_no_params": (lambda: op.relu(a), np.maximum(A, 0)),
+    "expand_dims": (lambda: op.expand_dims(a, 1), A[:, None]),
+    "slice_number": (lambda: op.slice_of(a, [2, 3]), A[2, 3]),
     "one_hot": (lambda: op.one_hot(edsl.index([3], 0), 4), np.eye(4)[:3]),
     "cross_entropy": (lambda: op.binary_crossentropy(a, op.sigmoid(a), 1e-7), np.log1p(np.exp(A)) - A * A),
 }  # fmt: skip
+
+SUITE = {
+    "Abs": "abs", "All": "all_of_all", "Any": "any_of_all", "Argmax": "argmax", "BinaryCrossentropy": "cross_entropy", "Clip": "clip_by_tensors",
+    "Concatenate": "concatenate", "Convolution": "padding", "CumProd": "cumprod", "CumSum": "cumsum", "Dot": "dot", "Elu": "elu",
+    "ExpandDims": "expand_dims", "Flip": "flip", "HardSigmoid": "hard_sigmoid", "ImageResize": "bilinear", "Max": "max", "Maximum": "maximum",
+    "Mean": "mean_of_all", "Min": "min", "Minimum": "minimum", "Pool": "sum_pool", "Prod": "prod_of_all", "Relu": "relu",
+    "ReluNoAlpha": "relu_no_alpha", "ReluNoMaxValue": "relu_no_max_value", "ReluOnlyThreshold": "relu_only_threshold",
+    "ReluNoParams": "relu_no_params", "Repeat": "repeat", "Reshape": "reshape", "Sigmoid": "sigmoid", "Slice": "slice_number", "Softmax": "softmax",
+    "SpatialPadding": "spatial_padding", "Square": "square", "Sum": "sum_of_all", "Squeeze": "squeeze", "Tile": "tile", "Transpose": "transpose",
+    "Variance": "variance_of_all",
+}  # fmt: skip
+"""The tests of `op/op_test.cc`, and what restates each."""
+
+
+def test_the_page_says_how_many_operations_run():
+    page = pathlib.Path(__file__).parents[2] / "docs/languages/originals.md"
+    row = re.search(r"^\| `op/op_test\.cc`[^|]*\| (\d+) of (\d+): `\*`", page.read_text(), re.M)
+    assert row is not None and {int(row[1]), int(row[2])} == {len(SUITE)}
+    assert set(SUITE.values()) <= set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -94,6 +94,8 @@ pub enum Hardware {
     WrittenOut(&'static str),
     /// An accumulator, as it rounds a sum to no bits after the point.
     Rounding,
+    /// Operations on the binary digits of two whole numbers.
+    Digits,
     /// Not at all; the golden evaluator has it.
     None,
 }
@@ -190,10 +192,14 @@ impl Function {
         matches!(self.hardware(), Hardware::Table(_))
     }
 
+    /// Whether it is computed from the binary digits of two whole numbers.
+    pub fn is_of_digits(self) -> bool {
+        matches!(self.hardware(), Hardware::Digits)
+    }
+
     /// Whether its value is a whole number wherever it has one.
     pub fn is_whole(self) -> bool {
-        use Function::{BitAnd, BitOr, BitXor, Floor, Logb, Rint, ShiftLeft, ShiftRight};
-        matches!(self, Floor | Rint | Logb | BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight)
+        matches!(self, Function::Floor | Function::Rint | Function::Logb) || self.is_of_digits()
     }
 
     /// Whether it is 0 where all its arguments are.
@@ -320,7 +326,7 @@ mod tests {
         }
         fn computed(function: Function) -> bool {
             match function.hardware() {
-                Hardware::Table(_) | Hardware::Rounding => true,
+                Hardware::Table(_) | Hardware::Rounding | Hardware::Digits => true,
                 Hardware::WrittenOut(_) => function.written_out().is_some_and(|formula| ends(&formula)),
                 Hardware::None => false,
             }

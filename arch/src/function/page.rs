@@ -8,7 +8,7 @@ const HEAD: &str = "\
 
 Generated from the table of functions (`arch/src/function/rows.rs`) by `cargo run -p arch --example functions`; a test compares. A dash: the
 language does not have the function; of ONNX, that no operator without settings is this function (docs/models.md has all). Derivatives are by each argument; `y` is the value, and `a < b` is 1 or 0. On the grid a function is a
-*table* with linear interpolation, the *rounding* of an accumulator, or written out by the formula that stands there;
+*table* with linear interpolation, the *rounding* of an accumulator, by binary *digits*, or written out by the formula that stands there;
 *golden only* means that programs with it evaluate in 64-bit arithmetic, and the back end refuses them with E-BACKEND.
 
 |function|TABLA|Tensor Comprehensions|Tile|ONNX|arguments|derivative|on the grid|
@@ -23,6 +23,7 @@ pub fn page() -> String {
             Hardware::Table(_) => "table".to_owned(),
             Hardware::WrittenOut(formula) => code(&[compact(formula)]),
             Hardware::Rounding => "rounding".to_owned(),
+            Hardware::Digits => "digits".to_owned(),
             Hardware::None => "golden only".to_owned(),
         };
         let domains = function.domain();

@@ -421,12 +421,14 @@ functions! {
     "y0" Y0(x) = if x <= 0.0 { f64::NAN } else { libm::y0(x) }, {
         derivative: &["-y1(x)"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
         comprehensions: &["y0"],
     }
     /// Bessel function of the second kind, order 1.
     "y1" Y1(x) = if x <= 0.0 { f64::NAN } else { libm::y1(x) }, {
         derivative: &["y0(x) - y / x"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
         comprehensions: &["y1"],
     }
     /// Modified Bessel function of the first kind, order 0.
@@ -445,23 +447,27 @@ functions! {
     "tgamma" Tgamma(x) = libm::tgamma(x), {
         derivative: &["y * digamma(x)"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::WrittenOut("exp(lgamma(x))"),
         comprehensions: &["tgamma"],
     }
     /// Logarithm of the size of the gamma function.
     "lgamma" Lgamma(x) = libm::lgamma(x), {
         derivative: &["digamma(x)"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
         comprehensions: &["lgamma"],
     }
     /// Derivative of `lgamma`.
     "digamma" Digamma(x) = special::digamma(x), {
         derivative: &["trigamma(x)"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
     }
     /// Derivative of `digamma`.
     "trigamma" Trigamma(x) = special::trigamma(x), {
         derivative: &["-2 * hurwitz_zeta(x, 3)"],
         domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
     }
     /// The sum of `1 / (x + k)^s` over all whole `k` from 0, continued to `s` below 1.
     "hurwitz_zeta" HurwitzZeta(x, s) = special::hurwitz_zeta(x, s), {
@@ -472,17 +478,26 @@ functions! {
     "erfinv" Erfinv(x) = special::erfinv(x), {
         derivative: &["0.886226925452758 * exp(y * y)"],
         domain: Domain::Inside(1.0),
+        hardware: Hardware::WrittenOut("select(x < 0, -1, 1) * erfcinv_tail(1 - abs(x))"),
         comprehensions: &["erfinv"],
     }
     /// The number whose complementary error function is `x`.
     "erfcinv" Erfcinv(x) = special::erfcinv(x), {
         derivative: &["-0.886226925452758 * exp(y * y)"],
         domain: Domain::Between(0.0, 2.0),
+        hardware: Hardware::WrittenOut("select(x < 1, 1, -1) * erfcinv_tail(1 - abs(1 - x))"),
         comprehensions: &["erfcinv"],
+    }
+    /// `erfcinv(x)` up to 1, then 0: the part of which the grid has a table.
+    "erfcinv_tail" ErfcinvTail(x) = if x < 1.0 { special::erfcinv(x) } else { 0.0 }, {
+        derivative: &["select(x < 1, -0.886226925452758 * exp(y * y), 0)"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
     }
     /// `exp(x * x) * erfc(x)`
     "erfcx" Erfcx(x) = special::erfcx(x), {
         derivative: &["2 * x * y - 1.1283791670955126"],
+        hardware: Hardware::Table(EVERYWHERE),
         comprehensions: &["erfcx"],
     }
     /// The probability that a normal variable is below `x`.
@@ -495,6 +510,7 @@ functions! {
     "normcdfinv" Normcdfinv(x) = special::normcdfinv(x), {
         derivative: &["2.5066282746310002 * exp(0.5 * (y * y))"],
         domain: Domain::Between(0.0, 1.0),
+        hardware: Hardware::WrittenOut("select(x < 0.5, -1.4142135623730951, 1.4142135623730951) * erfcinv_tail(1 - abs(1 - 2 * x))"),
         comprehensions: &["normcdfinv"],
     }
     /// `sin(pi * x)`
@@ -530,16 +546,19 @@ functions! {
     /// Bits that both whole numbers have, in two's complement.
     "bit_and" BitAnd(a, b) = special::bits(a, b, |a, b| a & b), {
         derivative: &[NO_SLOPE, NO_SLOPE],
+        hardware: Hardware::Digits,
         tile: &["bit_and"],
     }
     /// Bits that one of two whole numbers has.
     "bit_or" BitOr(a, b) = special::bits(a, b, |a, b| a | b), {
         derivative: &[NO_SLOPE, NO_SLOPE],
+        hardware: Hardware::Digits,
         tile: &["bit_or"],
     }
     /// Bits in which two whole numbers differ.
     "bit_xor" BitXor(a, b) = special::bits(a, b, |a, b| a ^ b), {
         derivative: &[NO_SLOPE, NO_SLOPE],
+        hardware: Hardware::Digits,
         tile: &["bit_xor"],
     }
     /// All bits of a whole number turned: `-1 - x`.
@@ -551,11 +570,13 @@ functions! {
     /// `a * 2^b`
     "shift_left" ShiftLeft(a, b) = special::shifted(a, b), {
         derivative: &[NO_SLOPE, NO_SLOPE],
+        hardware: Hardware::Digits,
         tile: &["shift_left"],
     }
     /// `a // 2^b`
     "shift_right" ShiftRight(a, b) = special::shifted(a, -b), {
         derivative: &[NO_SLOPE, NO_SLOPE],
+        hardware: Hardware::Digits,
         tile: &["shift_right"],
     }
 }

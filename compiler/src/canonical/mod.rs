@@ -11,7 +11,7 @@
 //! | [`sums::exponentials`] | sums of exponentials count exponents from the largest one |
 //! | [`indices`] | computed indices, equations between iterators and other conditions become boxes and affine indices |
 //! | [`boxes`] | conditions on iterators become bounds |
-//! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
+//! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones, bits by digits |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
 //! | [`sums::rates`] | moves constant factors of updates to where they are cheapest |

@@ -96,6 +96,7 @@ pub const PASSES: &[Pass] = &[
     pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),
     pass!(spelled::recognise_functions, "functions that are spelled by exponentials become those of the table"),
     pass!(split::name_operands, "operands that logic repeats get names"),
+    pass!(logic::expand_bits, "bits and shifts of two numbers become arithmetic on digits"),
     pass!(logic::store_recomputed, "what is compared with itself or its extreme is computed once"),
     pass!(logic::rewrite_logic, "comparison, choice, rounding and library functions become arithmetic"),
     pass!(fold::fold_constants, "what is constant is computed, until nothing changes"),

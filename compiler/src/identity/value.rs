@@ -23,6 +23,9 @@ use std::rc::Rc;
 /// Real numbers that are closer than this, relative to the larger one, are ordered by their roundings: another draw has to decide.
 const CLOSE: f64 = 1e-9;
 
+/// Integers below are exact.
+const INTEGERS_END: f64 = 9_007_199_254_740_992.0;
+
 /// A value at the unknowns of a draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Value {
@@ -210,6 +213,11 @@ impl Arithmetic {
         match function {
             Function::Floor => return Some(self.whole(arguments[0], libm::floor)),
             Function::Rint => return Some(self.whole(arguments[0], libm::rint)),
+            // Of whole numbers only.
+            _ if function.is_of_digits() => {
+                let value = function.value([arguments[0].real, arguments[1].real, 0.0]);
+                return (libm::fabs(value) < INTEGERS_END).then(|| Value::integer(value as i64));
+            }
             _ => {}
         }
         let formula = self.formulas.entry(function).or_insert_with(|| function.written_out().map(Rc::new)).clone();

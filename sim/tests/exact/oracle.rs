@@ -71,6 +71,13 @@ pub(crate) enum Operation {
     Hardmax,
     /// The element of the second at the place of the largest of the first.
     Gather,
+    /// Of two whole numbers.
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// A whole number by up to three places.
+    ShiftRight,
+    ShiftLeft,
 }
 
 /// A value: a vector, or one number.
@@ -122,9 +129,13 @@ impl Spread {
                 let product = of[0].times(of[1], places);
                 Spread { size: product.size * extent as i128, ..product }
             }
-            Operation::Add | Operation::Sub | Operation::Min | Operation::Max | Operation::Copysign => {
-                of[0].plus(of[1])
-            }
+            Operation::Add
+            | Operation::Sub
+            | Operation::Min
+            | Operation::Max
+            | Operation::Copysign
+            | Operation::BitOr
+            | Operation::BitXor => of[0].plus(of[1]),
             Operation::Select => of[1].plus(of[2]),
             Operation::Abs => of[0].plus(of[0]),
             Operation::Neg => of[0],
@@ -154,8 +165,8 @@ impl Dice {
 
 fn choices(source: Source) -> &'static [Operation] {
     use Operation::{
-        Abs, Add, ArgMax, Ceil, Copysign, Dot, Floor, Gather, Hardmax, Largest, Less, Max, Min, Mul, Neg, Product,
-        Round, Select, Sign, Smallest, Sub, Sum, SumOfAbs, Trunc,
+        Abs, Add, ArgMax, BitAnd, BitOr, BitXor, Ceil, Copysign, Dot, Floor, Gather, Hardmax, Largest, Less, Max, Min,
+        Mul, Neg, Product, Round, Select, ShiftLeft, ShiftRight, Sign, Smallest, Sub, Sum, SumOfAbs, Trunc,
     };
     match source {
         Source::Tabla => &[Neg, Add, Sub, Mul, Less, Select, Sum, Dot, Product],
@@ -163,9 +174,10 @@ fn choices(source: Source) -> &'static [Operation] {
             Abs, Neg, Floor, Ceil, Round, Trunc, Copysign, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Product,
             Largest, Smallest,
         ],
-        Source::Tile => {
-            &[Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Product, Largest, Smallest]
-        }
+        Source::Tile => &[
+            Abs, Neg, Floor, Ceil, Round, Add, Sub, Mul, Min, Max, Less, Select, Sum, Dot, Product, Largest, Smallest,
+            BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
+        ],
         Source::Rink => &[Add, Sub, Mul, Dot],
         Source::Onnx => &[
             Abs, Neg, Floor, Ceil, Round, Sign, Add, Sub, Mul, Min, Max, Less, Select, Sum, SumOfAbs, Dot, Product,
@@ -186,7 +198,12 @@ impl Operation {
             | Operation::Less
             | Operation::Copysign
             | Operation::Dot
-            | Operation::Gather => 2,
+            | Operation::Gather
+            | Operation::BitAnd
+            | Operation::BitOr
+            | Operation::BitXor
+            | Operation::ShiftLeft
+            | Operation::ShiftRight => 2,
             _ => 1,
         }
     }
@@ -232,6 +249,10 @@ fn units(
     };
     let all = || (0..extent).map(|i| at(of[0], i));
     let place = || (0..extent).rev().max_by_key(|&i| at(of[0], i)).map(|i| i as i128);
+    let bits = |i: usize, of_two: fn(i128, i128) -> Option<i128>| {
+        let (a, b) = (at(of[0], i), at(of[1], i));
+        if a % one == 0 && b % one == 0 { of_two(a / one, b / one).map(|value| value * one) } else { None }
+    };
     match operation {
         Operation::Input => None,
         Operation::Abs => each(&|i| Some(at(of[0], i).abs())),
@@ -281,6 +302,11 @@ fn units(
             Some(((0..extent as i128).map(|i| if i == place { one } else { 0 }).collect(), false))
         }
         Operation::Gather => Some((vec![at(of[1], place()? as usize)], true)),
+        Operation::BitAnd => each(&|i| bits(i, |a, b| Some(a & b))),
+        Operation::BitOr => each(&|i| bits(i, |a, b| Some(a | b))),
+        Operation::BitXor => each(&|i| bits(i, |a, b| Some(a ^ b))),
+        Operation::ShiftLeft => each(&|i| bits(i, |a, b| (0..4).contains(&b).then(|| a << b))),
+        Operation::ShiftRight => each(&|i| bits(i, |a, b| (0..4).contains(&b).then(|| a >> b))),
     }
 }
 
@@ -335,7 +361,9 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
         let operands: Vec<&[i128]> = of.iter().map(|&n| values[n].units.as_slice()).collect();
         let Some((units, scalar)) = units(operation, source, &operands, extent, places, end) else { continue };
         let reach = match operation {
-            Operation::Neg | Operation::Add | Operation::Sub => of.iter().map(|&n| values[n].reach).sum(),
+            Operation::Neg | Operation::Add | Operation::Sub | Operation::BitOr | Operation::BitXor => {
+                of.iter().map(|&n| values[n].reach).sum()
+            }
             Operation::Sum => values[of[0]].reach * extent as i128,
             _ => largest(&units),
         };

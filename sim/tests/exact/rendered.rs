@@ -73,6 +73,11 @@ fn expression(case: &Case, number: usize) -> String {
         Operation::Select => choose(format!("{a} < {b}"), &of[2], b),
         Operation::Sum => format!("sum[i]({a})"),
         Operation::Product => format!("pi[i]({a})"),
+        Operation::BitAnd => format!("{a} & {b}"),
+        Operation::BitOr => format!("{a} | {b}"),
+        Operation::BitXor => format!("{a} ^ {b}"),
+        Operation::ShiftLeft => format!("{a} << {b}"),
+        Operation::ShiftRight => format!("{a} >> {b}"),
         other => unreachable!("{other:?} is a statement"),
     }
 }
@@ -197,7 +202,7 @@ fn operator(operation: Operation) -> &'static str {
         Operation::Mul => "Mul",
         Operation::Min => "Min",
         Operation::Max => "Max",
-        Operation::Trunc | Operation::Copysign | Operation::Input => unreachable!("ONNX has none"),
+        other => unreachable!("ONNX has no {other:?} of real numbers"),
     }
 }
 

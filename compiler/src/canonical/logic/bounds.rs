@@ -1,6 +1,6 @@
 //! What values can be by the form of their expressions alone.
 
-use super::limits;
+use super::{bits, limits};
 use crate::canonical::expr::Expr;
 use crate::tensor::{Aggregate, Binary, Element, Function, Iterator, Nest, Program, Role, Start, Tensor, Unary};
 
@@ -66,7 +66,10 @@ pub(super) fn of(e: &Expr, tensors: &[Bounds], iterators: &[Iterator]) -> Bounds
         Expr::Unary(Unary::Not, _) => (0.0, 1.0),
         Expr::Call(Function::Floor, arguments) => each(of(&arguments[0]), libm::floor),
         Expr::Call(Function::Rint, arguments) => each(of(&arguments[0]), libm::rint),
-        Expr::Call(..) => ANY,
+        Expr::Call(function, arguments) => match arguments.as_slice() {
+            [a, b] if function.is_of_digits() => bits::limits(*function, of(a), of(b)),
+            _ => ANY,
+        },
         Expr::Binary(operation, a, b) => {
             let (a, b) = (of(a), of(b));
             match operation {
@@ -84,6 +87,8 @@ pub(super) fn of(e: &Expr, tensors: &[Bounds], iterators: &[Iterator]) -> Bounds
                 | Binary::Ne
                 | Binary::And
                 | Binary::Or => (0.0, 1.0),
+                Binary::RemFloor if b.0 == b.1 && b.0 > 0.0 => (0.0, b.0),
+                Binary::DivFloor if b.0 == b.1 && b.0 > 0.0 => each(product(a, (1.0 / b.0, 1.0 / b.0)), libm::floor),
                 Binary::Div | Binary::DivFloor | Binary::DivControlled | Binary::RemFloor => ANY,
             }
         }

@@ -30,7 +30,9 @@ pub(in crate::canonical) fn written_out(function: Function, arguments: Vec<Expr>
 /// Whether writing it out repeats an argument.
 pub(in crate::canonical) fn repeats_arguments(function: Function) -> bool {
     // Powers may be multiplied out.
-    function == Function::Pow || function.written_out().is_some_and(|formula| formula.uses_of_an_argument() > 1)
+    function == Function::Pow
+        || function.is_of_digits()
+        || function.written_out().is_some_and(|formula| formula.uses_of_an_argument() > 1)
 }
 
 /// A formula of these arguments; choice and comparison as the array computes them.

@@ -1,9 +1,11 @@
 //! Comparison, choice and logic as arithmetic on 0 and 1; rounding to whole numbers as division.
 
+mod bits;
 mod bounds;
 pub(super) mod library;
 mod recomputed;
 
+pub use bits::expand_bits;
 pub use recomputed::store_recomputed;
 
 use super::expr::Expr;
