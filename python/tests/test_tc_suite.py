@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import test_tc
 
-from tabla_gen import tc
+from tabla_gen import errors, tc
 
 rng = np.random.default_rng(60)
 PAGE = Path(__file__).parents[2] / "docs/languages/originals.md"
@@ -319,11 +319,68 @@ CALLS = {
 """Tests of calls, and where they are here."""
 
 
+copied = "def f(float(4) x) -> (y) { y(i) = x(i) }"
+spread = "def f(int32 n, float(4) x) -> (y) { y(i) = x(i) + n where i in 0:4 }"
+V, U, Z = reals(4), reals(4), reals(4)
+COMPARED = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal}
+CORNERS = {
+    "E1": ("def f[] {}", "E-SYNTAX"),
+    "E2": (copied, np.copy, V),
+    "E3": (copied.replace("f(", "main(", 1), np.copy, V),
+    "E4": ("def f(float x) -> (y) { y = x }", np.copy, np.float64(0.5)),
+    "E5": ("def f() -> (y) { y(i) = 7 where i in 0:5 }", lambda: np.full(5, 7)),
+    "E6": ("def f(float x) -> (y) { y(i) = x where i in 0:5 }", lambda x: np.full(5, x), np.float64(0.5)),
+    "E7": (spread, "E-", np.int32(3)),
+    "E8": (spread, "E-", np.float64(0.5), V),
+    "E9": (spread, "E-", np.ones((1, 2), np.int32), V),
+    "E10": (spread, lambda n, x: n + x, np.int32(3), V),
+    "E11": ("def f(float(4) x) -> (y) { y(i) = x(i + 0.5) }", "E-TYPE", V),
+    "E12": ("def f(int32 n, float(4) x) -> (y) { y(i) += x(i + j) where j in 0:n, i in 0:2 }", "E-KIND", np.int32(1), V),
+    "E13": ("def f(int32 n, float(4) x) -> (y) { y(i) += x(i + j) where j in 0:n }", "E-KIND", np.int32(1), V),
+    "E14": ("def f(float(N) x) -> (y) { y(i) +=! x(i + j) where j in 0:(N * N - 14), i in 0:2 }", lambda x: x[:2] + x[1:3], V),
+    "E15": (
+        "def f(float(4) x, float(4) z) -> (" + ", ".join(f"r{n}" for n in range(6)) + ") { " + " ".join(f"r{n}(i) = float(x(i) {o} z(i))" for n, o in enumerate(COMPARED)) + " }",
+        lambda x, z: [compared(x, z) for compared in COMPARED.values()],
+        V,
+        np.where(V > 0, V, U),
+    ),
+    "E16": (
+        "def f(float(4) x, float(4) z) -> (r, s) { r(i) = float(!(x(i) < 0.1) || z(i) > 0.2) s(i) = float(!(x(i) < 0.1) && z(i) > 0.2) }",
+        lambda x, z: [(x >= 0.1) | (z > 0.2), (x >= 0.1) & (z > 0.2)],
+        V,
+        U,
+    ),
+    "E17": ("def f(float(4) x) -> (y) { y(i) = 3.0 where exists x(i) }", lambda x: np.full(4, 3), V),
+    "E18": ("def f(float(4) x) -> (y) { y(i) = 3 * part where part = x(i) }", lambda x: 3 * x, V),
+    "E19": ("def f(float(4) x) -> (y) { y(i) = 3 * part where part = x(i), part in 1:2 }", "E-REDEF", V),
+    "E20": ("def f(float(4) x) -> (y) { t(i) = x(i) y(i) = t(i) }", np.copy, V),
+    "E21": ("def f(float(4) x, float(4) z) -> (y) { y(i) = max(x(i), z(i)) }", np.maximum, V, U),
+    "E22": ("def f(float(4) x, float(4) z) -> (y) { y(i) = min(x(i), z(i)) }", np.minimum, V, U),
+    "E23": ("def f(float(4) x, float(4) z, float(4) t) -> (y) { y(i) = min(x(i), max(z(i), t(i))) }", lambda x, z, t: np.minimum(x, np.maximum(z, t)), V, U, Z),
+}
+"""Of `test_corner_cases`: a value, or a refusal."""
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_the_corner_cases_have_values_or_are_refused(name):
+    text, expected, *inputs = CORNERS[name]
+    entry = "main" if " main(" in text else "f"
+    if isinstance(expected, str):
+        with pytest.raises(errors.Error, match=expected):
+            tc.define(text, name=entry)(*inputs)
+        return
+    right, found = expected(*inputs), tc.define(text, name=entry)(*inputs)
+    right, found = (list(each) if isinstance(each, (list, tuple)) else [each] for each in (right, found))
+    assert len(right) == len(found)
+    for one, other in zip(right, found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
 def test_the_page_says_how_many_programs_run():
     here = {*globals(), *(name for name in dir(test_tc) if name.startswith("test_"))}
     assert set(CALLS.values()) <= here
     run, missing = 0, 0
-    for suite, names in {"test_python/layers": LAYERS, "python/tests/test_tc": set(CALLS)}.items():
+    for suite, names in {"test_python/layers": LAYERS, "python/tests/test_tc": set(CALLS), "test/test_corner_cases": set(CORNERS)}.items():
         row = re.search(rf"^\| `{suite}`[^|]*\| (\d+) of (\d+): ([^|]*)\| ([^|]*)\|", PAGE.read_text(), re.M)
         assert row is not None, suite
         patterns, absent = re.findall(r"`([\w*]+)`", row[3]), len(re.findall(r"`\w+`", row[4]))

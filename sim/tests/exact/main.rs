@@ -56,6 +56,11 @@ fn the_generator_says_everything() {
         "Hardmax",
         "Sign",
         "Round",
+        ") & ",
+        " | ",
+        " ^ ",
+        " << ",
+        " >> ",
     ];
     for word in words {
         let count = texts.iter().filter(|text| text.contains(word)).count();

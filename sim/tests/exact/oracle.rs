@@ -75,9 +75,9 @@ pub(crate) enum Operation {
     BitAnd,
     BitOr,
     BitXor,
-    /// A whole number by up to three places.
-    ShiftRight,
+    /// A whole number by the last two digits of another one.
     ShiftLeft,
+    ShiftRight,
 }
 
 /// A value: a vector, or one number.
@@ -305,8 +305,8 @@ fn units(
         Operation::BitAnd => each(&|i| bits(i, |a, b| Some(a & b))),
         Operation::BitOr => each(&|i| bits(i, |a, b| Some(a | b))),
         Operation::BitXor => each(&|i| bits(i, |a, b| Some(a ^ b))),
-        Operation::ShiftLeft => each(&|i| bits(i, |a, b| (0..4).contains(&b).then(|| a << b))),
-        Operation::ShiftRight => each(&|i| bits(i, |a, b| (0..4).contains(&b).then(|| a >> b))),
+        Operation::ShiftLeft => each(&|i| bits(i, |a, b| Some(a << (b & 3)))),
+        Operation::ShiftRight => each(&|i| bits(i, |a, b| Some(a >> (b & 3)))),
     }
 }
 

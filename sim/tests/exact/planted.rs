@@ -182,7 +182,7 @@ struct Caught {
 #[test]
 fn planted_faults_are_caught() {
     let mut caught: BTreeMap<&str, Caught> = BTreeMap::new();
-    for number in 0..60 {
+    for number in 0..200 {
         let case = case(3, number);
         let Some(program) = lowered(&case) else { continue };
         assert!(is_exact(&case, &program), "{}", case.text());

@@ -76,8 +76,8 @@ fn expression(case: &Case, number: usize) -> String {
         Operation::BitAnd => format!("{a} & {b}"),
         Operation::BitOr => format!("{a} | {b}"),
         Operation::BitXor => format!("{a} ^ {b}"),
-        Operation::ShiftLeft => format!("{a} << {b}"),
-        Operation::ShiftRight => format!("{a} >> {b}"),
+        Operation::ShiftLeft => format!("{a} << ({b} & 3)"),
+        Operation::ShiftRight => format!("{a} >> ({b} & 3)"),
         other => unreachable!("{other:?} is a statement"),
     }
 }
