@@ -215,6 +215,10 @@ fn icarus_and_yosys_take_both() {
     let (first, second) =
         (modules(&pair.sources("first", "rtl/logistic_axi.f")), modules(&pair.sources("second", "rtl/wine_axi.f")));
     assert!(first.is_disjoint(&second) && first.len() > 50 && second.len() > 50);
+    for (modules, core) in [(&first, "logistic"), (&second, "wine")] {
+        let own = |name: &&String| name.strip_prefix(core).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+        assert_eq!(modules.iter().find(|name| !own(name)), None, "{core}");
+    }
     // The testbench of each, beside the other one.
     for out in ["first", "second"] {
         let run = pair.path("run.vvp");

@@ -6,6 +6,7 @@ use arch::Machine;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
+use workbench::board::slower;
 use workbench::documents::Document;
 use workbench::functions::is_function;
 use workbench::writing::{self, Files};
@@ -210,11 +211,6 @@ fn routable(folder: &Path, template: &Template) -> Option<(f64, Option<Machine>)
         Subject::training(&project, &Data::default(), &Choices::default(), &())
     };
     Some((slower(project.board.clock_mhz), subject.ok()?.routable(&project)))
-}
-
-/// Four fifths of a clock, in whole steps of 5 MHz; a slow one stays.
-fn slower(clock_mhz: f64) -> f64 {
-    if clock_mhz < 50.0 { clock_mhz } else { (clock_mhz * 0.8 / 5.0).floor() * 5.0 }
 }
 
 /// A configuration with another clock, and another grid.
