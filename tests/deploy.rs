@@ -95,6 +95,10 @@ fn a_configuration_of_another_program_is_adapted() {
         // Four fifths of the 24,288 look-up tables of an LFE5U-25F.
         assert!(luts["estimated"].as_u64().unwrap() <= 19_430, "{report}");
         assert_eq!(report["board"]["clock_mhz"], json!(85.0), "{report}");
+        // The configuration in the folder is that of what was made.
+        let config = out.join("config.toml").display().to_string();
+        let (code, again) = deploy_on(&config, &path, data, &folder.path().join("again"), &[]);
+        assert_eq!((code, &again["grid"], &again["clock_mhz"]), (0, &found["grid"], &found["clock_mhz"]), "{again}");
     }
     // A configuration without a program is meant as it is.
     let config = "[machine]\npus = 2\npes_per_pu = 8\n[board]\nname = \"ulx3s-25f\"\nclock_mhz = 110.0\n";

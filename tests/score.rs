@@ -45,7 +45,7 @@ fn a_model_is_scored_on_a_table() {
     assert_eq!((right, &found["rows"]), (1663, &json!(1797)), "{found}");
 }
 
-/// LiteRT takes 1743 of the rows for their class (tests/score/int8.py).
+/// `LiteRT` takes 1743 of the rows for their class (tests/score/int8.py).
 #[test]
 fn a_model_in_integers_is_scored_on_a_table() {
     let line = ["score", "tests/score/digits_int8.tflite", "--data", "examples/digits.csv", "--engine", "golden"];

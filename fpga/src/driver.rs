@@ -126,7 +126,10 @@ mod tests {
         };
         let other = Machine::try_from(spec).unwrap();
         let widths = 0xc200_0000 | other.word() << 16 | other.accumulator();
-        assert!(python(&other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")), "{widths:#x}");
+        assert!(
+            python(&CoreName::near("net"), &other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")),
+            "{widths:#x}"
+        );
         // Every cause has its number and its meaning; nothing of the templates is left open.
         for (cause, name, meaning, _) in Cause::ALL {
             assert!(header.contains(&format!("NET_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");

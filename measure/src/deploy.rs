@@ -4,8 +4,8 @@
 //! table ──deploy──▶ folder: score of its Verilog, calibration.csv ──▶ score --engine array of all other rows ──▶ the same?
 //! ```
 
-use crate::project::{Project, none};
 use crate::Outcome;
+use crate::project::{Project, none};
 use serde_json::Value;
 use std::error::Error;
 use std::fs;
@@ -30,7 +30,9 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
     none(arguments)?;
     let tool = project.tool(false)?;
     let out = project.shell.current_dir().join("out/deploy");
-    let mut table = "| model | configuration | grid | rows | golden | Verilog | array | words compared | with words of 8 bits |\n|".to_owned();
+    let mut table =
+        "| model | configuration | grid | rows | golden | Verilog | array | words compared | with words of 8 bits |\n|"
+            .to_owned();
     table += &"---|".repeat(9);
     for (name, model, data) in CASES {
         for config in CONFIGS {
@@ -68,7 +70,12 @@ impl Case<'_> {
         let narrow = match (&narrow["bits_needed"], narrow["out"].is_string()) {
             (bits, _) if bits.is_u64() => format!("refused: {bits} bits would do"),
             (_, true) => figure(&narrow["hardware"])?,
-            _ => "refused: too narrow for its whole numbers".to_owned(),
+            // Whole numbers that have no room.
+            _ => {
+                let said = narrow["diagnostics"].as_array().and_then(|said| said.last()?["message"].as_str());
+                let bits = said.and_then(|said| said.split_once("it takes words of ")).ok_or("no reason")?.1;
+                format!("refused: {bits} would do")
+            }
         };
         let found = self.deployed(out, &[])?;
         if !found["out"].is_string() {
@@ -77,7 +84,9 @@ impl Case<'_> {
         let (golden, hardware) = (figure(&found["golden"])?, figure(&found["hardware"])?);
         let array = figure(&self.on_array(out)?)?;
         if array != hardware {
-            return Err(format!("{} on {}: {hardware} in Verilog, {array} on the array", self.model, self.config).into());
+            return Err(
+                format!("{} on {}: {hardware} in Verilog, {array} on the array", self.model, self.config).into()
+            );
         }
         let [grid, rows, words] = [&found["grid"], &found["rows"], &found["words_compared"]]
             .map(|cell| cell.as_str().map_or(cell.to_string(), str::to_owned));
@@ -100,7 +109,18 @@ impl Case<'_> {
         let rows = out.join("rows.csv");
         fs::write(&rows, rest.join("\n"))?;
         let (calibration, rows) = (calibration.display().to_string(), rows.display().to_string());
-        let line = ["score", self.model, "--data", &rows, "--config", "tiny", "--calibrate", &calibration, "--engine", "array"];
+        let line = [
+            "score",
+            self.model,
+            "--data",
+            &rows,
+            "--config",
+            "tiny",
+            "--calibrate",
+            &calibration,
+            "--engine",
+            "array",
+        ];
         Ok(self.project.document(self.tool, &line)?["score"].take())
     }
 }
@@ -113,5 +133,7 @@ fn numbers(text: &str) -> Vec<Vec<f64>> {
 /// Accuracy or R2.
 fn figure(score: &Value) -> Result<String, Box<dyn Error>> {
     let percent = score["accuracy"].as_f64().map(|accuracy| format!("{:.2} %", 100.0 * accuracy));
-    percent.or_else(|| Some(format!("R2 {:.4}", score["r2"].as_f64()?))).ok_or_else(|| format!("no score: {score}").into())
+    percent
+        .or_else(|| Some(format!("R2 {:.4}", score["r2"].as_f64()?)))
+        .ok_or_else(|| format!("no score: {score}").into())
 }

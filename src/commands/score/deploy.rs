@@ -70,7 +70,8 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
 
 fn text(deployed: &Deployed, out: Option<&str>) -> String {
     let Deployed { result, calibrated, rows, golden, hardware, words_compared, grid, clock_mhz, .. } = deployed;
-    let mut text = format!("`{result}` of {rows} rows; binary points from {calibrated} others\n{grid}, {clock_mhz} MHz\n");
+    let mut text =
+        format!("`{result}` of {rows} rows; binary points from {calibrated} others\n{grid}, {clock_mhz} MHz\n");
     if let Some(hardware) = hardware {
         text += &figures("hardware", hardware, golden);
     }

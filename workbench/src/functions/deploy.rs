@@ -123,19 +123,14 @@ impl Deployment {
         let parts = |table: &Table, targets: &[usize]| divided(table, targets, terms);
         let tabled = Tabled::new(project, rows, &parts, progress)?;
         let compiled = |project: &Project| Function::of(project, &tabled.computed.read, progress);
-        let (project, function) = match project.adapted() {
-            None => (project.clone(), compiled(project)?),
-            Some(mut project) => {
-                let mut function = compiled(&project)?;
-                if let Some(machine) = function.routable(&project) {
-                    project = project.with_grid(&machine);
-                    function = compiled(&project)?;
-                }
-                let (machine, clock_mhz) = (function.climb.image().machine.clone(), project.board.clock_mhz);
-                progress.note(&Note::Adapted { machine, clock_mhz });
-                (project, function)
-            }
-        };
+        let adapted = project.adapted(|project| Ok::<_, Failure>(compiled(project)?.routable(project)))?;
+        let is_adapted = adapted.is_some();
+        let project = adapted.unwrap_or_else(|| project.clone());
+        let function = compiled(&project)?;
+        if is_adapted {
+            let (machine, clock_mhz) = (function.climb.image().machine.clone(), project.board.clock_mhz);
+            progress.note(&Note::Adapted { machine, clock_mhz });
+        }
         let mut built = Built::of_function(&project, &function, progress)?;
         let calibration = tabled.computed.read.calibration.as_ref();
         built.files.add(CALIBRATION, calibration.map_or_else(String::new, |calibration| calibration.csv.clone()));

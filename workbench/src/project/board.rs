@@ -7,8 +7,7 @@
 //! A name is looked up in a folder `boards` beside the configuration's folder, then in one of the working directory, then
 //! among the built-in ones, which are those of `fpga/boards`; a name that ends in `.toml` is a path, relative to the configuration.
 
-use crate::Project;
-use crate::config::{BoardOptions, Config, Microcode, from_toml, value_span};
+use crate::config::{BoardOptions, Microcode, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
@@ -139,34 +138,6 @@ impl ChosenBoard {
         Machine::try_from(spec)
             .map_err(|error| Failure::about(source, vec![Diagnostic::new(Code::Config, span, error.to_string())]))
     }
-}
-
-impl Project {
-    /// The same for its own program, if the configuration belongs to another one with which its clock, depths and grid were measured: a slower
-    /// clock, and depths that the program decides. `None` where there is nothing to change, or no board with pins.
-    pub(crate) fn adapted(&self) -> Option<Project> {
-        self.board.facts()?.io.as_ref()?;
-        if self.configured || self.config.program.is_none() {
-            return None;
-        }
-        let mut project = self.clone();
-        project.board.clock_mhz = slower(self.board.clock_mhz);
-        project.fit_memories();
-        Some(project)
-    }
-
-    /// The same with another grid for its program.
-    pub(crate) fn with_grid(mut self, machine: &Machine) -> Project {
-        let (pus, pes_per_pu) = (Some(machine.pus()), Some(machine.pes_per_pu()));
-        let spec = MachineSpec { pus, pes_per_pu, stream_words: None, ..self.config.spec };
-        self.config = Config { spec, machine: machine.clone(), ..self.config };
-        self
-    }
-}
-
-/// Four fifths of a clock, in whole steps of 5 MHz; a slow one stays. For programs with which it was not measured.
-pub fn slower(clock_mhz: f64) -> f64 {
-    if clock_mhz < 50.0 { clock_mhz } else { (clock_mhz * 0.8 / 5.0).floor() * 5.0 }
 }
 
 impl ChosenBoard {
