@@ -107,6 +107,7 @@ impl Progress for Talk {
             | Note::StoreIdle
             | Note::StoreInOrder
             | Note::StoreTooSmall { .. }
+            | Note::Adapted { .. }
             | Note::Makes { detail: false, .. } => self.say(note),
             Note::Simulates(_) | Note::Makes { .. } => self.detail(note),
         }

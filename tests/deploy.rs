@@ -8,8 +8,12 @@ use tool::{done, fails, file, run};
 
 /// Deploy on the grid `tiny` into a new folder.
 fn deploy(model: &str, data: &str, out: &Path, more: &[&str]) -> (i32, Value) {
+    deploy_on("tiny", model, data, out, more)
+}
+
+fn deploy_on(config: &str, model: &str, data: &str, out: &Path, more: &[&str]) -> (i32, Value) {
     let (data, out) = (format!("examples/{data}.csv"), out.display().to_string());
-    let line = ["deploy", model, "--data", &data, "--config", "tiny", "--out", &out, "--format", "json"];
+    let line = ["deploy", model, "--data", &data, "--config", config, "--out", &out, "--format", "json"];
     let ran = run(&[&line[..], more].concat());
     (ran.code, ran.json())
 }
@@ -22,14 +26,19 @@ fn files(folder: &Path) -> usize {
 #[test]
 fn hardware_that_scores_as_golden_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let cases = [("tests/score/wine.onnx", "wine", 88, 3), ("examples/digits_mlp.onnx", "digits", 899, 10)];
-    for (model, data, rows, classes) in cases {
+    // Of each row every probability, and the label, which the network in integers does not have.
+    let cases = [
+        ("tests/score/wine.onnx", "wine", 88, 4),
+        ("examples/digits_mlp.onnx", "digits", 899, 11),
+        ("tests/score/digits_int8.tflite", "digits", 899, 10),
+    ];
+    for (model, data, rows, words) in cases {
         let out = folder.path().join(data);
         let (code, found) = deploy(model, data, &out, &[]);
         assert_eq!((code, &found["rows"]), (0, &json!(rows)), "{found}");
-        // Of each row every probability, and the label.
-        assert_eq!(found["words_compared"], json!(rows * (classes + 1)), "{found}");
+        assert_eq!(found["words_compared"], json!(rows * words), "{found}");
         assert!(found["points"].as_f64().unwrap() <= 0.5, "{found}");
+        assert_eq!((&found["grid"], &found["clock_mhz"]), (&json!("2 x 4 PEs, 16 bit"), &json!(100.0)), "{found}");
         let core = Path::new(model).file_stem().unwrap().to_str().unwrap();
         assert!(out.join(format!("rtl/{core}.v")).is_file() && out.join("SHA256SUMS").is_file());
     }
@@ -69,6 +78,33 @@ fn hardware_that_scores_otherwise_is_refused_with_the_bits_it_takes() {
     let (code, found) =
         deploy("tests/score/diabetes.onnx", "diabetes", &out, &["--machine", "word=8", "--within", "5"]);
     assert_eq!(code, 0, "{found}");
+}
+
+/// The configuration of a board was measured with another program, whose grid of 2 x 8 PEs at 110 MHz leaves no room to route this one. Depths follow
+/// from the program, too: of temporary words the configuration has 16, the trees need more.
+#[test]
+fn a_configuration_of_another_program_is_adapted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (model, data) in [("cancer", "breast_cancer"), ("trees", "wine")] {
+        let (out, path) = (folder.path().join(model), format!("tests/score/{model}.onnx"));
+        let (code, found) = deploy_on("ulx3s-25f", &path, data, &out, &[]);
+        assert_eq!((code, &found["clock_mhz"]), (0, &json!(85.0)), "{found}");
+        assert!(found["points"].as_f64().unwrap() <= 0.5, "{found}");
+        let report: Value = serde_json::from_str(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
+        let luts = report["resources"].as_array().unwrap().iter().find(|kind| kind["name"] == "LUT").unwrap();
+        // Four fifths of the 24,288 look-up tables of an LFE5U-25F.
+        assert!(luts["estimated"].as_u64().unwrap() <= 19_430, "{report}");
+        assert_eq!(report["board"]["clock_mhz"], json!(85.0), "{report}");
+        // The configuration in the folder is that of what was made.
+        let config = out.join("config.toml").display().to_string();
+        let (code, again) = deploy_on(&config, &path, data, &folder.path().join("again"), &[]);
+        assert_eq!((code, &again["grid"], &again["clock_mhz"]), (0, &found["grid"], &found["clock_mhz"]), "{again}");
+    }
+    // A configuration without a program is meant as it is.
+    let config = "[machine]\npus = 2\npes_per_pu = 8\n[board]\nname = \"ulx3s-25f\"\nclock_mhz = 110.0\n";
+    let config = file(folder.path(), "own.toml", config);
+    let (_, found) = deploy_on(&config, "tests/score/cancer.onnx", "breast_cancer", &folder.path().join("own"), &[]);
+    assert_eq!((&found["grid"], &found["clock_mhz"]), (&json!("2 x 8 PEs, 16 bit"), &json!(110.0)), "{found}");
 }
 
 /// A bitstream needs a board, which is said before anything is built.

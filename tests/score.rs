@@ -45,6 +45,15 @@ fn a_model_is_scored_on_a_table() {
     assert_eq!((right, &found["rows"]), (1663, &json!(1797)), "{found}");
 }
 
+/// `LiteRT` takes 1743 of the rows for their class (tests/score/int8.py).
+#[test]
+fn a_model_in_integers_is_scored_on_a_table() {
+    let line = ["score", "tests/score/digits_int8.tflite", "--data", "examples/digits.csv", "--engine", "golden"];
+    let found = done(&[&line[..], &["--format", "json"]].concat()).json();
+    let right: u64 = (0..10).map(|class| found["score"]["confusion"][class][class].as_u64().unwrap_or(0)).sum();
+    assert_eq!((right, &found["rows"]), (1743, &json!(1797)), "{found}");
+}
+
 fn score(model: &str, data: &str, more: &[&str]) -> serde_json::Value {
     let path = format!("tests/score/{model}.onnx");
     done(&[&["score", path.as_str(), "--data", data, "--format", "json"], more].concat()).json()

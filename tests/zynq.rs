@@ -87,8 +87,12 @@ fn project(stream_words: u32) -> tempfile::TempDir {
 }
 
 fn build(folder: &Path) -> PathBuf {
+    build_core(folder, "tabla")
+}
+
+fn build_core(folder: &Path, core: &str) -> PathBuf {
     let (code, said) =
-        tool(folder, &["--config", "zynq.toml", "build", "--module", "tabla", "--data", "data.csv", "--out", "out"]);
+        tool(folder, &["--config", "zynq.toml", "build", "--module", core, "--data", "data.csv", "--out", "out"]);
     assert_eq!(code, 0, "{said}");
     folder.join("out")
 }
@@ -351,9 +355,13 @@ const GOOD: [&str; 6] = ["0.123", "0.01", "1.2", "5.000", "0", "0"];
 
 /// What a script in `out` asks Vivado for, and whether it ended well.
 fn vivado(out: &Path, script: &str, findings: [&str; 6]) -> (String, bool) {
+    vivado_of("tabla", out, script, findings)
+}
+
+fn vivado_of(core: &str, out: &Path, script: &str, findings: [&str; 6]) -> (String, bool) {
     let tcl = Toolbox::default().program("tclsh").unwrap_or_else(|missing| panic!("{missing}"));
     let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/vivado_stub.tcl");
-    let shell = fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
+    let shell = fs::read_to_string(out.join(format!("rtl/{core}_axi.v"))).unwrap();
     let bits = |port: &str| {
         let line = shell.lines().find(|line| line.ends_with(&format!(" {port},"))).unwrap();
         line.split_once('[').unwrap().1.split_once(':').unwrap().0.parse::<u32>().unwrap() + 1
@@ -407,6 +415,29 @@ fn the_script_of_vivado_runs_to_its_end() {
     }
 }
 
+/// Two cores have block designs and accelerators of different names, which the driver of each knows.
+#[test]
+fn names_of_the_block_design_are_those_of_the_core() {
+    let folder = project(16);
+    let out = build_core(folder.path(), "second");
+    let (log, ended) = vivado_of("second", &out, "vivado.tcl", GOOD);
+    assert!(ended, "{log}");
+    for asked in [
+        "create_bd_design second_system",
+        "create_bd_cell second_axi second_axi_0",
+        "connect second_axi_0/m_axis",
+        "NAME =~ *second_axi_0*",
+        "get_files second_system.bd",
+        "set_property top second_system_wrapper",
+        "second_system.hwh",
+    ] {
+        assert!(log.contains(asked), "no {asked:?} in\n{log}");
+    }
+    assert!(!log.contains("tabla_axi"), "{log}");
+    let driver = fs::read_to_string(out.join("driver/tabla.py")).unwrap();
+    assert!(driver.contains("\nCORE = \"second\"\n") && driver.contains("getattr(overlay, CORE + \"_axi_0\")"));
+}
+
 /// Each gate by itself keeps a bitstream back.
 #[test]
 fn the_script_of_vivado_refuses_what_is_not_good() {
@@ -436,7 +467,7 @@ fn the_script_of_vivado_refuses_what_is_not_good() {
         ("memory_0/S01_AXI", "memory_0/S00_AXI", "connected"),
         ("PSU__USE__S_AXI_GP$gp 1", "PSU__USE__S_AXI_GP2 1", "zynq_ultra_ps_e has no pin S_AXI_HP1_FPD"),
         ("CONFIG.NUM_SI $ports", "CONFIG.NUM_SI 4", "join/S02_AXIS is connected 0 times"),
-        ("tabla_axi_0/m_axis]", "tabla_axi_0/n_axis]", "tabla_axi has no pin n_axis"),
+        ("$accelerator/m_axis]", "$accelerator/n_axis]", "tabla_axi has no pin n_axis"),
         ("\nassign_bd_address\n", "\n", "without addresses"),
     ] {
         assert!(script.contains(right), "{right}");

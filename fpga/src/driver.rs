@@ -75,8 +75,8 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 23] {
 }
 
 /// The Python module.
-pub fn python(machine: &Machine) -> String {
-    let mut constants = String::new();
+pub fn python(core: &CoreName, machine: &Machine) -> String {
+    let mut constants = format!("CORE = \"{}\"\n", core.as_str());
     for register in axi::REGISTERS {
         let _ =
             writeln!(constants, "{} = {:#04x}  # {}", register.name.to_uppercase(), register.offset, register.meaning);
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn drivers_know_the_grid_and_the_map() {
         let machine = Machine::grid(2, 4, 16).unwrap();
-        let (header, module) = (c_header(&CoreName::near("net"), &machine), python(&machine));
+        let (header, module) = (c_header(&CoreName::near("net"), &machine), python(&CoreName::near("net"), &machine));
         for (name, value) in [
             ("WINDOW", "0x400000"),
             ("ADDRESS_SPACE", "0x800000"),
@@ -126,7 +126,10 @@ mod tests {
         };
         let other = Machine::try_from(spec).unwrap();
         let widths = 0xc200_0000 | other.word() << 16 | other.accumulator();
-        assert!(python(&other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")), "{widths:#x}");
+        assert!(
+            python(&CoreName::near("net"), &other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")),
+            "{widths:#x}"
+        );
         // Every cause has its number and its meaning; nothing of the templates is left open.
         for (cause, name, meaning, _) in Cause::ALL {
             assert!(header.contains(&format!("NET_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");

@@ -10,6 +10,7 @@
 
 use arch::Machine;
 use arch::axi::{ADDRESS_BITS, Geometry, PORT_BITS};
+use arch::rtl::CoreName;
 use arch::tools::Toolbox;
 use std::fmt::Write;
 use std::fs;
@@ -36,8 +37,8 @@ pub struct Project<'a> {
     pub clock_mhz: f64,
     /// Verilog files, relative to the script.
     pub sources: &'a [String],
-    /// Name of the top module of the shell.
-    pub top: &'a str,
+    /// The core, after which the block design and the accelerator in it are called.
+    pub core: &'a CoreName,
 }
 
 /// The constraints, each with its reason.
@@ -57,7 +58,8 @@ pub fn script(machine: &Machine, project: &Project<'_>) -> String {
     set("clock_mhz", format!("{:.6}", project.clock_mhz));
     set("sources", format!("[list {}]", project.sources.iter().map(|name| word(name)).collect::<Vec<_>>().join(" ")));
     set("constraints", word(CONSTRAINTS));
-    set("top", word(project.top));
+    set("core", word(project.core.as_str()));
+    set("top", word(&project.core.text("tabla_axi")));
     set("ports", geometry.ports().to_string());
     set("port_bits", (geometry.bits() / geometry.ports()).to_string());
     set("output_bits", geometry.output_bits().to_string());
@@ -207,7 +209,8 @@ mod tests {
         };
         let machine = Machine::try_from(spec).unwrap();
         let sources = ["rtl/a.v", "rtl/b c.v"].map(str::to_owned);
-        let project = Project { part: "xczu9eg", board: "", clock_mhz: 187.5, sources: &sources, top: "tabla_axi" };
+        let core = &CoreName::near("net");
+        let project = Project { part: "xczu9eg", board: "", clock_mhz: 187.5, sources: &sources, core };
         let text = script(&machine, &project);
         for setting in [
             "part \"xczu9eg\"",
@@ -215,7 +218,8 @@ mod tests {
             "clock_mhz 187.500000",
             "sources [list \"rtl/a.v\" \"rtl/b\\u0020c.v\"]",
             "constraints \"tabla.xdc\"",
-            "top \"tabla_axi\"",
+            "core \"net\"",
+            "top \"net_axi\"",
             "ports 4",
             "port_bits 128",
             "output_bits 16",

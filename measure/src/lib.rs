@@ -12,6 +12,7 @@ mod accuracy;
 mod benchmarks;
 mod boards;
 mod cliffs;
+mod deploy;
 mod derivatives;
 mod onnx;
 mod optimisations;
@@ -54,13 +55,14 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 27] = [
+const ALL: [Measurement; 28] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),
     here("cliffs", "where one unit or PE more costs far more cycles", cliffs::run),
     file("compare-trees", "whether two versions make the same images and Verilog", "compare_trees.py"),
     file("coverage", "lines and points of the Verilog that simulations reach", "coverage.py"),
+    here("deploy", "docs/tables/deploy.txt: models on their tables, as written hardware", deploy::run),
     file("endless", "time and memory of huge and endless inputs", "endless.py"),
     here("gradients", "docs/gradients.md: derived gradients beside PyTorch's", derivatives::gradients),
     file("icarus", "Verilog and netlists of all configurations in Icarus", "icarus.py"),

@@ -86,9 +86,10 @@ pub(crate) fn python(project: &Project, arguments: &[String]) -> Outcome {
     Ok(cmd!(project.shell, "scripts/python --table {arguments...}").quiet().run()?)
 }
 
-/// `tflite`: the cases of the crate `tflite`, as `LiteRT` computes them.
+/// `tflite`: the cases of the crate `tflite`, as `LiteRT` computes them, and the model of integers that is scored.
 pub(crate) fn tflite(project: &Project, arguments: &[String]) -> Outcome {
     none(arguments)?;
+    project.python(Some("tflite"), "../../tests/score/int8.py", &[])?;
     for kind in ["cases", "refused"] {
         let file = format!("compiler/tflite/tests/{kind}.bin");
         project.python(Some("tflite"), "tflite_cases.py", &[kind.to_owned(), file])?;

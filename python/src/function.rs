@@ -145,15 +145,15 @@ impl Function {
                 let guard = workbench::writing::guard::Guard::new(force);
                 let earlier = workbench::writing::folder::Earlier::Removed;
                 deployment.built.files.publish_checked(&folder, earlier, &guard, |written| {
-                    let found = deployment.judge.judge(&project, written, progress)?;
+                    let found = deployment.judge.judge(&deployment.project, written, progress)?;
                     deployed = json!(found);
                     found.refusal.map_or(Ok(()), Err)
                 })?;
                 let kept = Kept::Function(Box::new(deployment.function().clone()));
-                Ok(((deployment.built, kept), deployed))
+                Ok(((deployment.project, deployment.built, kept), deployed))
             }
         })?;
-        Ok((Built::written(&project, built.0, built.1, folder), deployed.to_string()))
+        Ok((Built::written(&built.0, built.1, built.2, folder), deployed.to_string()))
     }
 
     /// How fast it is, where everything lies and what runs when, as JSON.

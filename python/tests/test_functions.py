@@ -167,12 +167,43 @@ def test_profiles_are_quantiles_beside_formats():
         if name == "s":
             assert layer.clipped == np.sum(sizes > 127.5 * layer.step) > 0 and layer.lost == np.sum(sizes < layer.step / 2)
     assert "clipped" in str(profile) and "<td>s</td>" in profile._repr_html_()
+
+
+def profile_of_two(word):
+    """Ten values of x, and their products with 4, which are 0 for one of them."""
+    text = "def f(float(2) x) -> (s) {\n  s(c) = x(c) * 4 where c in 0:2\n}\n"
+    program = Program.from_text(text, language="tensor_comprehensions", machine={"word": word})
+    x = np.array([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25]).reshape(5, 2)
+    return Function(program).calibrate(x).profile(x)
+
+
+def test_a_profile_is_drawn_as_boxes_over_the_ranges_of_formats(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    profile = profile_of_two(8)
+    axes = profile.plot()
+    # From below: the last layer comes first. Magnitudes of x are 0.25 to 2.25.
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["s (value)", "x (input)"]
+    assert axes.get_xscale() == "log"
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+    assert bars == [(profile[name].step, profile[name].largest) for name in ("s", "x")]
+    # Of each box its outline, two whiskers, two caps and the median.
+    lines = [sorted(line.get_xdata()) for line in axes.lines]
+    for place, factor in enumerate([4, 1]):
+        own = lines[6 * place : 6 * place + 6]
+        ends = {value for line in own for value in line}
+        assert ends == {0.25 * factor, 0.75 * factor, 1.25 * factor, 1.75 * factor, 2.25 * factor}
+        assert [1.25 * factor] * 2 in own
+    # On axes of the user.
+    _, given = pyplot.subplots()
+    assert profile.plot(given) is given and len(given.patches) == 2
+    pyplot.close("all")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(errors.ToolError, match="Profile.plot needs the package matplotlib"):
-        sys.modules["matplotlib"], kept = None, sys.modules.get("matplotlib")
-        try:
-            profile.plot()
-        finally:
-            sys.modules.pop("matplotlib") if kept is None else sys.modules.update(matplotlib=kept)
+        profile.plot()
 
 
 def test_profiles_know_the_layers_of_an_imported_model():

@@ -6,6 +6,7 @@ use arch::Machine;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
+use workbench::adapted::{self, slower};
 use workbench::documents::Document;
 use workbench::functions::is_function;
 use workbench::writing::{self, Files};
@@ -185,7 +186,7 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
         && let Some((clock_mhz, machine)) = routable(folder, &template)
     {
         let path = folder.join("board.toml");
-        let adapted = adapted(&library::read(&path)?.text, clock_mhz, machine.as_ref());
+        let adapted = adapted::text(&library::read(&path)?.text, clock_mhz, machine.as_ref(), &[]);
         writing::write_file(&path, adapted.as_bytes())?;
     }
     let folder = folder.display().to_string();
@@ -210,32 +211,6 @@ fn routable(folder: &Path, template: &Template) -> Option<(f64, Option<Machine>)
         Subject::training(&project, &Data::default(), &Choices::default(), &())
     };
     Some((slower(project.board.clock_mhz), subject.ok()?.routable(&project)))
-}
-
-/// Four fifths of a clock, in whole steps of 5 MHz; a slow one stays.
-fn slower(clock_mhz: f64) -> f64 {
-    if clock_mhz < 50.0 { clock_mhz } else { (clock_mhz * 0.8 / 5.0).floor() * 5.0 }
-}
-
-/// A configuration with another clock, and another grid.
-fn adapted(config: &str, clock_mhz: f64, machine: Option<&Machine>) -> String {
-    let grid = machine.map(|machine| {
-        [("pus", machine.pus()), ("pes_per_pu", machine.pes_per_pu()), ("stream_words", machine.stream_words())]
-    });
-    let less = if machine.is_some() { "Fewer PEs and a slower clock" } else { "A slower clock" };
-    let mut text = format!("# {less} than in the board's configuration, which was measured with another program.\n");
-    for line in config.lines() {
-        let key = line.split_once('=').map_or("", |(key, _)| key.trim());
-        match grid.iter().flatten().find(|(name, _)| key == *name) {
-            Some((name, value)) => text.push_str(&format!("{name} = {value}\n")),
-            None if key == "clock_mhz" => {}
-            None => text.push_str(&format!("{line}\n")),
-        }
-        if line.trim() == "[board]" {
-            text.push_str(&format!("clock_mhz = {clock_mhz:?}\n"));
-        }
-    }
-    text
 }
 
 /// The irises with the names of their classes in place of numbers.

@@ -80,6 +80,9 @@ static void write(uint32_t offset, uint32_t value)
     pair.s_axi_bready = 0;
 }
 
+// What the next exchange is to fail with.
+static uint32_t fault;
+
 // What a board supplies, of each core.
 #define BOARD(core, CORE)                                                                                             \
     volatile void *core##_registers = &pair;                                                                          \
@@ -88,7 +91,9 @@ static void write(uint32_t offset, uint32_t value)
     uint32_t core##_exchange(uint32_t steps, int load_model, int emit_model, const core##_word *input,                \
         uint32_t input_words, core##_word *output, uint32_t output_words)                                             \
     {                                                                                                                 \
-        uint32_t place, cause = 0;                                                                                    \
+        uint32_t place, cause = fault;                                                                                \
+        fault = 0;                                                                                                    \
+        if (cause != 0) return cause;                                                                                 \
         received = 0;                                                                                                 \
         wanted = output_words;                                                                                        \
         into = output;                                                                                                \
@@ -128,7 +133,8 @@ static void tell(const float *values, int count)
     for (int n = 0; n < count; n++) printf("%.17g%c", values[n], n + 1 < count ? ' ' : '\n');
 }
 
-static float w[INPUTS], x[BATCH * INPUTS], y[BATCH], h, X[13], label, probabilities[3];
+// Behind a row is no number, and nobody reads it.
+static float w[INPUTS], x[BATCH * INPUTS], y[BATCH], h, X[14], label, probabilities[3];
 
 static void train()
 {
@@ -152,15 +158,27 @@ static void predict()
 {
     EXPECT(logistic_predict_load(), 0);
     EXPECT(logistic_predict_model(w), 0);
+    x[INPUTS] = NAN;
     for (int row = next(); row > 0; row--) {
         next(x, INPUTS);
         EXPECT(logistic_predict(x, &h), 0);
         EXPECT(logistic_predict_clipped(), 0);
         tell(&h, 1);
     }
+    // The nearest word of what has no word is the largest or the smallest.
+    float highest;
     x[1] = 1e30f;
-    EXPECT(logistic_predict(x, &h), 0);
+    EXPECT(logistic_predict(x, &highest), 0);
     EXPECT(logistic_predict_clipped(), 1);
+    x[1] = -1e30f;
+    EXPECT(logistic_predict(x, &h), 0);
+    EXPECT(highest > h, w[1] > 0);
+    // After a run that failed nothing is known of the model.
+    fault = 7;
+    EXPECT(logistic_predict(x, &h), 7);
+    EXPECT(logistic_predict(x, &h), LOGISTIC_PREDICT_NO_MODEL);
+    EXPECT(logistic_predict_model(w), 0);
+    EXPECT(logistic_predict(x, &h), 0);
 }
 
 static void classify()
@@ -168,6 +186,7 @@ static void classify()
     pair.second = 1;
     EXPECT(logistic_predict_load(), LOGISTIC_PREDICT_ABSENT);
     EXPECT(wine_predict_load(), 0);
+    X[13] = NAN;
     for (int row = next(); row > 0; row--) {
         next(X, 13);
         EXPECT(wine_predict(X, &label, probabilities), 0);

@@ -1,10 +1,13 @@
-/* Trains on the accelerator, from the memory of the SoC, and tells the words that come out. `measure soc` writes case.h:
+/* Trains on the accelerator, from the memory of the SoC, predicts with the C driver, and tells what comes out. `measure soc` writes case.h:
 
        program           lines of microcode.hex
        input             of the first run, as words of the stream: the model, and the steps of an epoch
-       STEPS, EPOCHS, MODEL_WORDS, STEPS_WORDS, OUTPUT_WORDS */
+       STEPS, EPOCHS, MODEL_WORDS, STEPS_WORDS, OUTPUT_WORDS
+       weights, rows     of the trained model, and what it predicts: real numbers for the driver
+       ROWS, INPUTS */
 #include "case.h"
 #include "tabla_litex.h"
+#include "tabla_predict.h"
 
 __asm__(".section .start, \"ax\"\n"
         ".global _start\n"
@@ -68,6 +71,25 @@ static uint32_t train(void)
     return cause;
 }
 
+/* The driver on real numbers; a prediction is told as the bits of the float. */
+static void predict(void)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } h;
+
+    tell("driver", tabla_predict_load());
+    tell("unset", tabla_predict(rows[0], &h.value));
+    tell("model", tabla_predict_model(weights));
+    for (unsigned n = 0; n < ROWS; n++) {
+        uint32_t cause = tabla_predict(rows[n], &h.value);
+        if (cause != 0) tell("stopped", cause);
+        tell("predicted", h.bits);
+    }
+    tell("clipped", (uint32_t)tabla_predict_clipped());
+}
+
 int main(void)
 {
     tell("there", tabla_is_there(TABLA));
@@ -84,6 +106,7 @@ int main(void)
     tell("again", train());
     tell_output("second");
     tell("status", tabla_get(TABLA, TABLA_STATUS) & (TABLA_STATUS_INPUT | TABLA_STATUS_OUTPUT_WAITS));
+    predict();
     say("end\n");
     while (!uart_txempty_read());
     end_now_write(1);

@@ -27,7 +27,10 @@ proc create_project {args} { note create_project {*}$args }
 proc current_project {} { return project }
 proc current_fileset {} { return sources_1 }
 proc get_board_parts {args} { return {} }
-proc get_files {name} { return $name }
+proc get_files {name} {
+    note get_files $name
+    return $name
+}
 proc get_runs {name} { return $name }
 proc add_files {args} {
     set name [lindex $args end]
@@ -60,7 +63,11 @@ proc get_property {name object} {
 }
 
 # ---- the block design
-proc kind {cell} { return [lindex [split [dict get $::cells $cell] :] end] }
+# The accelerator is a module of its own name.
+proc kind {cell} {
+    set kind [lindex [split [dict get $::cells $cell] :] end]
+    return [expr {[string match *_axi $kind] ? "tabla_axi" : $kind}]
+}
 proc setting {cell key default} {
     set key [string tolower CONFIG.$key]
     if {[dict exists $::settings $cell $key]} { return [dict get $::settings $cell $key] }
@@ -101,7 +108,10 @@ proc get_bd_cells {name} {
 proc get_bd_intf_pins {name} { return [pin $name] }
 proc get_bd_pins {name} { return [pin $name] }
 proc get_bd_addr_spaces {name} { return $name }
-proc get_bd_addr_segs {args} { return segment }
+proc get_bd_addr_segs {args} {
+    note get_bd_addr_segs {*}$args
+    return segment
+}
 proc connect {a b} {
     note connect $a $b
     lappend ::wires $a $b
@@ -122,8 +132,8 @@ proc width {pin} {
         axi_dma_0/S_AXIS_S2MM { return [setting $cell c_s_axis_s2mm_tdata_width 0] }
         join/S*_AXIS { return $part }
         join/M_AXIS { return [expr {$part * [setting $cell NUM_SI 0]}] }
-        tabla_axi_0/s_axis { return $input }
-        tabla_axi_0/m_axis { return $output }
+        *_axi_0/s_axis { return $input }
+        *_axi_0/m_axis { return $output }
         default { return "" }
     }
 }
@@ -146,7 +156,7 @@ proc validate_bd_design {} {
     if {!$::addressed} { error "slaves without addresses" }
 }
 proc save_bd_design {} {}
-proc make_wrapper {args} { return system_wrapper.v }
+proc make_wrapper {args} { return wrapper.v }
 
 # ---- implementation
 proc launch_runs {args} { note launch_runs {*}$args }
@@ -171,7 +181,10 @@ proc file {command args} {
     if {$command eq "copy"} { return [note copy [lindex $args end]] }
     return [uplevel 1 [list real_file $command {*}$args]]
 }
-proc glob {args} { return system.hwh }
+proc glob {args} {
+    note glob {*}$args
+    return system.hwh
+}
 set script [lindex $argv 0]
 set code [catch {
     source $script

@@ -14,7 +14,7 @@ mod expected;
 pub(crate) mod rows;
 pub mod score;
 
-use crate::config::{Microcode, RecordsPerStep};
+use crate::config::RecordsPerStep;
 use crate::failure::Failure;
 use crate::images::{self, too_large};
 use crate::imported::Imported;
@@ -25,7 +25,7 @@ use crate::records::calibration::{self, Calibration};
 use crate::samples;
 use crate::serial::AttachedBoard;
 use arch::number::to_f64;
-use arch::{Code, Diagnostic};
+use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::{self, NumberReport};
 use compiler::search::Compiled;
@@ -276,12 +276,12 @@ impl Function {
     /// # Errors
     /// It does not fit.
     pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
-        let Climb { compiled, step, .. } = &self.climb;
-        let hardware = match project.config.build.microcode {
-            Microcode::Ram => hdl::Design::Loadable(&compiled.image.machine),
-            Microcode::Rom => hdl::Design::Fixed(&compiled.image, ""),
-        };
-        too_large::check(project, hardware, &[step], |_| None)
+        too_large::check(project, too_large::hardware(project, self.climb.image()), &[&self.climb.step], |_| None)
+    }
+
+    /// A smaller grid, if that of the project leaves place and route no room on its board: the largest by halves of its rows and columns.
+    pub fn routable(&self, project: &Project) -> Option<Machine> {
+        too_large::routable(project, too_large::hardware(project, self.climb.image()), &[&self.climb.step])
     }
 }
 

@@ -94,7 +94,7 @@ pub mod writing;
 pub use failure::drawing;
 pub use images::{checked, design, fit, resources, room, subject};
 pub use kernels::networks;
-pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
+pub use project::{adapted, board, config, library, plan, recipe, resident, sdram, settings};
 pub use training::{checkpoint, engines, model_file, prediction, ranks, widths};
 
 pub use design::Design;

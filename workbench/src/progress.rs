@@ -109,6 +109,13 @@ pub enum Note {
         /// They go through the store, which plays meanwhile, since rows are shorter than beats.
         streams: bool,
     },
+    /// The configuration belongs to another program: its clock, depths and grid are adapted.
+    Adapted {
+        /// The machine in place of its own.
+        machine: Machine,
+        /// The clock, MHz.
+        clock_mhz: f64,
+    },
     /// The generated Verilog is made a simulator.
     Simulates(Machine),
     /// A step on the way to a bitstream.
@@ -152,6 +159,10 @@ impl fmt::Display for Note {
                 )?;
                 if *streams { write!(f, ", through the store, which plays meanwhile") } else { Ok(()) }
             }
+            Note::Adapted { machine, clock_mhz } => write!(
+                f,
+                "the configuration was measured with another program; for this one {machine}, {clock_mhz} MHz"
+            ),
             Note::Makes { text, .. } => f.write_str(text),
             Note::Simulates(machine) => write!(f, "simulating the Verilog of {machine}"),
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`config`] | the TOML of a machine, its board and its numbers |
 //! | [`board`] | the board that a configuration names |
+//! | [`adapted`] | configurations that were measured with another program |
 //! | [`library`] | configurations, boards and programs that are built in |
 //! | [`settings`] | the `[train]` table beside a program |
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
@@ -12,6 +13,7 @@
 //! | [`store`] | the sample store beside a grid |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
+pub mod adapted;
 pub mod board;
 pub mod config;
 mod files;

@@ -321,7 +321,7 @@ class Accelerator:
 
         overlay = pynq.Overlay(bitstream)
         dmas = [getattr(overlay, "axi_dma_%d" % port) for port in range(PORTS)]
-        return cls(overlay.tabla_axi_0, dmas, pynq.allocate, folder)
+        return cls(getattr(overlay, CORE + "_axi_0"), dmas, pynq.allocate, folder)
 
     def load(self, folder):
         """Load a program; the weights of the one before are lost."""

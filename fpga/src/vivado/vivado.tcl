@@ -20,7 +20,7 @@ add_files -fileset constrs_1 -norecurse [file join $folder $constraints]
 update_compile_order -fileset sources_1
 
 # ---- block design
-create_bd_design system
+create_bd_design ${core}_system
 set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e ps]
 if {[get_property board_part [current_project]] ne ""} {
     apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e -config {apply_board_preset 1} $ps
@@ -39,7 +39,8 @@ for {set n 0} {$n < $ports} {incr n} {
     set_property -dict [list CONFIG.PSU__USE__S_AXI_GP$gp 1 CONFIG.PSU__SAXIGP${gp}__DATA_WIDTH $memory_bits] $ps
 }
 
-set accelerator [create_bd_cell -type module -reference $top tabla_axi_0]
+set accelerator ${top}_0
+create_bd_cell -type module -reference $top $accelerator
 
 set control [create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect control]
 set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI [expr {$ports + 1}]] $control
@@ -78,14 +79,14 @@ set_property -dict [list CONFIG.NUM_PORTS [expr {$ports + 2}]] $interrupts
 
 # registers
 connect_bd_intf_net [get_bd_intf_pins ps/M_AXI_HPM0_FPD] [get_bd_intf_pins control/S00_AXI]
-connect_bd_intf_net [get_bd_intf_pins control/M00_AXI] [get_bd_intf_pins tabla_axi_0/s_axi]
+connect_bd_intf_net [get_bd_intf_pins control/M00_AXI] [get_bd_intf_pins $accelerator/s_axi]
 # streams
 if {$ports > 1} {
-    connect_bd_intf_net [get_bd_intf_pins join/M_AXIS] [get_bd_intf_pins tabla_axi_0/s_axis]
+    connect_bd_intf_net [get_bd_intf_pins join/M_AXIS] [get_bd_intf_pins $accelerator/s_axis]
 } else {
-    connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXIS_MM2S] [get_bd_intf_pins tabla_axi_0/s_axis]
+    connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXIS_MM2S] [get_bd_intf_pins $accelerator/s_axis]
 }
-connect_bd_intf_net [get_bd_intf_pins tabla_axi_0/m_axis] [get_bd_intf_pins axi_dma_0/S_AXIS_S2MM]
+connect_bd_intf_net [get_bd_intf_pins $accelerator/m_axis] [get_bd_intf_pins axi_dma_0/S_AXIS_S2MM]
 # each DMA: registers, its part of the input, memory
 for {set n 0} {$n < $ports} {incr n} {
     connect_bd_intf_net [get_bd_intf_pins control/[format M%02d_AXI [expr {$n + 1}]]] [get_bd_intf_pins axi_dma_$n/S_AXI_LITE]
@@ -99,8 +100,8 @@ connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXI_S2MM] [get_bd_intf_pins me
 
 # clock and reset: one domain
 set clocks [list \
-    ps/maxihpm0_fpd_aclk control/aclk reset/slowest_sync_clk tabla_axi_0/s_axi_aclk axi_dma_0/m_axi_s2mm_aclk]
-set resets [list control/aresetn tabla_axi_0/s_axi_aresetn]
+    ps/maxihpm0_fpd_aclk control/aclk reset/slowest_sync_clk $accelerator/s_axi_aclk axi_dma_0/m_axi_s2mm_aclk]
+set resets [list control/aresetn $accelerator/s_axi_aresetn]
 for {set n 0} {$n < $ports} {incr n} {
     lappend clocks ps/saxihp${n}_fpd_aclk memory_$n/aclk axi_dma_$n/s_axi_lite_aclk axi_dma_$n/m_axi_mm2s_aclk
     lappend resets memory_$n/aresetn axi_dma_$n/axi_resetn
@@ -118,7 +119,7 @@ foreach pin $resets {
 }
 
 # interrupts
-connect_bd_net [get_bd_pins tabla_axi_0/run_done] [get_bd_pins interrupts/In0]
+connect_bd_net [get_bd_pins $accelerator/run_done] [get_bd_pins interrupts/In0]
 connect_bd_net [get_bd_pins axi_dma_0/s2mm_introut] [get_bd_pins interrupts/In1]
 for {set n 0} {$n < $ports} {incr n} {
     connect_bd_net [get_bd_pins axi_dma_$n/mm2s_introut] [get_bd_pins interrupts/In[expr {$n + 2}]]
@@ -126,12 +127,12 @@ for {set n 0} {$n < $ports} {incr n} {
 connect_bd_net [get_bd_pins interrupts/dout] [get_bd_pins ps/pl_ps_irq0]
 
 assign_bd_address
-set_property range $register_range [get_bd_addr_segs -of_objects [get_bd_addr_spaces ps/Data] -filter {NAME =~ *tabla_axi_0*}]
+set_property range $register_range [get_bd_addr_segs -of_objects [get_bd_addr_spaces ps/Data] -filter "NAME =~ *$accelerator*"]
 validate_bd_design
 save_bd_design
-set wrapper [make_wrapper -files [get_files system.bd] -top]
+set wrapper [make_wrapper -files [get_files ${core}_system.bd] -top]
 add_files -norecurse $wrapper
-set_property top system_wrapper [current_fileset]
+set_property top ${core}_system_wrapper [current_fileset]
 update_compile_order -fileset sources_1
 
 # ---- implementation
@@ -186,7 +187,7 @@ if {[llength $failures] > 0} {
 }
 
 # ---- for PYNQ: both files have one name
-file copy -force [file join $folder vivado tabla.runs impl_1 system_wrapper.bit] [file join $folder tabla.bit]
-set handoff [glob -directory [file join $folder vivado tabla.gen] -types f -join * bd system hw_handoff system.hwh]
+file copy -force [file join $folder vivado tabla.runs impl_1 ${core}_system_wrapper.bit] [file join $folder tabla.bit]
+set handoff [glob -directory [file join $folder vivado tabla.gen] -types f -join * bd ${core}_system hw_handoff ${core}_system.hwh]
 file copy -force [lindex $handoff 0] [file join $folder tabla.hwh]
 puts "tabla: wrote tabla.bit and tabla.hwh"

@@ -31,8 +31,11 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     let rows = options.scored.rows()?;
     let terms = Terms { within: options.within, share: options.split, seed: options.seed };
     let folder = project.out_folder(global.out.as_deref());
-    let mut hardware = options.bitstream.then(|| Hardware::new(&project, &folder, &global.guard)).transpose()?;
+    let hardware_of = |project| options.bitstream.then(|| Hardware::new(project, &folder, &global.guard)).transpose();
+    hardware_of(&project)?;
     let deployment = talk.during("compiling", || Deployment::new(&project, &rows, terms, talk))?;
+    let project = &deployment.project;
+    let mut hardware = hardware_of(project)?;
     let warnings = deployment.built.report.warnings();
     if global.format == Format::Text {
         render::warnings(&project.source, warnings, talk);
@@ -43,7 +46,7 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
     }
     let mut judged = None;
     let published = deployment.built.files.publish_checked(&folder, Earlier::Removed, &guard, |written| {
-        let deployed = deployment.judge.judge(&project, written, talk)?;
+        let deployed = deployment.judge.judge(project, written, talk)?;
         let denied = || Some(&deployed.verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
         let refusal = deployed.refusal.clone().or_else(denied);
         judged = Some(deployed);
@@ -66,8 +69,9 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
 }
 
 fn text(deployed: &Deployed, out: Option<&str>) -> String {
-    let Deployed { result, calibrated, rows, golden, hardware, words_compared, .. } = deployed;
-    let mut text = format!("`{result}` of {rows} rows; binary points from {calibrated} others\n");
+    let Deployed { result, calibrated, rows, golden, hardware, words_compared, grid, clock_mhz, .. } = deployed;
+    let mut text =
+        format!("`{result}` of {rows} rows; binary points from {calibrated} others\n{grid}, {clock_mhz} MHz\n");
     if let Some(hardware) = hardware {
         text += &figures("hardware", hardware, golden);
     }

@@ -42,7 +42,7 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rt
     };
     files.add(ipxact::COMPONENT, ipxact::component(&component, LICENCE));
     files.add(driver::header_name(core), driver::c_header(core, machine));
-    files.add("driver/tabla.py", driver::python(machine));
+    files.add("driver/tabla.py", driver::python(core, machine));
     let [module, header, source] = litex::NAMES.map(|name| core.text(name));
     let [header_text, source_text] = litex::c_texts(core);
     files.add(module, litex::module(core, machine, top, &sources));

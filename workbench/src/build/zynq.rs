@@ -11,7 +11,6 @@ use crate::writing::Files;
 use arch::Machine;
 use arch::rtl::Rtl;
 use fpga::vivado;
-use hdl::shell;
 
 /// Add them, if the board is one of these; `generic` is the grid for every tool, before it is named, `around` the files of the shell.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rtl, around: Vec<String>) {
@@ -25,7 +24,7 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rt
         board: &format!("xilinx.com:{}", project.board.name),
         clock_mhz: project.board.clock_mhz,
         sources: &sources,
-        top: &core.module(shell::AXI_TOP),
+        core,
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));
     files.add(vivado::CONSTRAINTS, vivado::CONSTRAINTS_TEXT);

@@ -50,6 +50,8 @@ pub struct Terms {
 
 /// A function, its files, and the rows that judge them.
 pub struct Deployment {
+    /// With the grid and the clock that are built ([`Deployment::new`]).
+    pub project: Project,
     /// The rows.
     pub judge: Judge,
     /// Everything that is to be written.
@@ -92,6 +94,10 @@ pub struct Deployed {
     pub first_difference: Option<String>,
     /// Bits of a word.
     pub word: u32,
+    /// The grid, in words.
+    pub grid: String,
+    /// Its clock, MHz.
+    pub clock_mhz: f64,
     /// If the score is too far away: the narrowest word, of 8 to 32 bits, with which it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits_needed: Option<u32>,
@@ -103,7 +109,8 @@ pub struct Deployed {
 }
 
 impl Deployment {
-    /// Divide the table, choose binary points, compile, and generate all files.
+    /// Divide the table, choose binary points, compile, and generate all files. Where the configuration belongs to another program, the clock is
+    /// slower than its, depths follow from the program, and the grid is one that leaves place and route room.
     ///
     /// # Errors
     /// The table does not suit the program; whatever a build refuses.
@@ -115,12 +122,20 @@ impl Deployment {
     ) -> Result<Deployment, Failure> {
         let parts = |table: &Table, targets: &[usize]| divided(table, targets, terms);
         let tabled = Tabled::new(project, rows, &parts, progress)?;
-        let function = Function::of(project, &tabled.computed.read, progress)?;
-        let mut built = Built::of_function(project, &function, progress)?;
+        let compiled = |project: &Project| Function::of(project, &tabled.computed.read, progress);
+        let adapted = project.adapted(|project| Ok::<_, Failure>(compiled(project)?.routable(project)))?;
+        let is_adapted = adapted.is_some();
+        let project = adapted.unwrap_or_else(|| project.clone());
+        let function = compiled(&project)?;
+        if is_adapted {
+            let (machine, clock_mhz) = (function.climb.image().machine.clone(), project.board.clock_mhz);
+            progress.note(&Note::Adapted { machine, clock_mhz });
+        }
+        let mut built = Built::of_function(&project, &function, progress)?;
         let calibration = tabled.computed.read.calibration.as_ref();
         built.files.add(CALIBRATION, calibration.map_or_else(String::new, |calibration| calibration.csv.clone()));
         let calibrated = calibration.map_or(0, |calibration| calibration.rows);
-        Ok(Deployment { judge: Judge { tabled, function, terms, calibrated }, built })
+        Ok(Deployment { project, judge: Judge { tabled, function, terms, calibrated }, built })
     }
 
     /// The function that was deployed.
@@ -186,6 +201,8 @@ impl Judge {
             words_compared,
             first_difference,
             word: function.climb.fixed.word,
+            grid: function.climb.image().machine.to_string(),
+            clock_mhz: project.board.clock_mhz,
             bits_needed: None,
             verdict: function.accuracy.verdict.clone(),
             refusal: None,

@@ -2,7 +2,6 @@
 
 use super::design::Design;
 use super::too_large;
-use crate::config::Microcode;
 use crate::failure::Failure;
 use crate::functions::Function;
 use crate::plan::Choices;
@@ -71,19 +70,14 @@ impl Subject {
 
     /// A smaller grid, if that of the project leaves place and route no room on its board: the largest by halves of its rows and columns.
     pub fn routable(&self, project: &Project) -> Option<Machine> {
-        let (compiled, _, program) = self.parts();
-        let hardware = match project.config.build.microcode {
-            Microcode::Ram => hdl::Design::Loadable(&compiled.image.machine),
-            Microcode::Rom => hdl::Design::Fixed(&compiled.image, ""),
+        let design = match self {
+            Subject::Function(function) => return function.routable(project),
+            Subject::Training(design) => design,
         };
-        match self {
-            Subject::Function(_) => too_large::routable(project, hardware, &[program]),
-            Subject::Training(design) => {
-                let rest = design.lowered.rest.iter();
-                let programs: Vec<&Program> = rest.chain([program, &design.lowered.predict]).collect();
-                too_large::routable(project, hardware, &programs)
-            }
-        }
+        let (compiled, _, program) = self.parts();
+        let rest = design.lowered.rest.iter();
+        let programs: Vec<&Program> = rest.chain([program, &design.lowered.predict]).collect();
+        too_large::routable(project, too_large::hardware(project, &compiled.image), &programs)
     }
 
     /// The image of a record or of an update, how its binary points were found, and its program.

@@ -9,6 +9,7 @@ use super::room::Room;
 use crate::config::Microcode;
 use crate::failure::Failure;
 use crate::project::Project;
+use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
 use compiler::fixed::Program;
@@ -36,6 +37,14 @@ fn smaller(room: &Room, programs: &[&Program], spec: &MachineSpec, machine: &Mac
         let machine = Machine::try_from(spec.clone()).ok()?;
         holds(room, programs, &spec).then_some(machine)
     })
+}
+
+/// What a project makes of an image.
+pub(crate) fn hardware<'a>(project: &Project, image: &'a Image) -> hdl::Design<'a> {
+    match project.config.build.microcode {
+        Microcode::Ram => hdl::Design::Loadable(&image.machine),
+        Microcode::Rom => hdl::Design::Fixed(image, ""),
+    }
 }
 
 /// A grid that the board holds with room to place and route, if that of a design is too large for it.
