@@ -239,7 +239,7 @@ fn scripts_are_few() {
 #[test]
 fn only_hdl_names_rust_hdl() {
     let outside = rust_files().into_iter().filter(|(name, _)| !name.starts_with("hdl/")).collect();
-    let name = ["rust_hdl", "::"].concat();
+    let name = ["rust_hdl", "_core::"].concat();
     assert_none(&lines(&outside, |line| line.contains(&name)), "only the crate hdl uses rust-hdl");
 }
 

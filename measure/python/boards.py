@@ -1,4 +1,4 @@
-"""Write docs/tables/boards.txt from the results that cargo run -p measure -- boards left in out/boards; rows without one stay."""
+"""Write docs/tables/boards.txt from the results that cargo measure boards left in out/boards; rows without one stay."""
 
 import json
 import re

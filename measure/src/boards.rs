@@ -1,10 +1,10 @@
 //! `boards`: place and route of all boards with five seeds each, for docs/tables/boards.txt: logistic regression as configs/ has it, and the digits network beside it.
 //!
 //! ```text
-//! cargo run -p measure -- boards                    all boards; hours
-//! cargo run -p measure -- boards ulx3s-25f ...      only these; the other rows of the page stay as they are
-//! cargo run -p measure -- boards icebreaker/digits  only this program of a board
-//! cargo run -p measure -- boards --page             nothing is made, the page is written of what is there
+//! cargo measure boards                    all boards; hours
+//! cargo measure boards ulx3s-25f ...      only these; the other rows of the page stay as they are
+//! cargo measure boards icebreaker/digits  only this program of a board
+//! cargo measure boards --page             nothing is made, the page is written of what is there
 //! SEEDS=1,2 ...                                     other seeds
 //! KEEP=yes ...                                      go on with what a run that was broken off has left
 //! ```
