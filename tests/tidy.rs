@@ -21,7 +21,7 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("hdl", &["arch", "blocks"], &["fpga"]),
     ("hdl/blocks", &[], &[]),
     ("fpga", &["arch"], &[]),
-    ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx"]),
+    ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx", "sim"]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("compiler/tflite", &["arch", "onnx"], &["compiler", "sim"]),
