@@ -96,6 +96,8 @@ pub enum Note {
         /// What happens to them.
         reduction: Reduction,
     },
+    /// The board has no sample store.
+    NoStore,
     /// The board has a sample store, which cannot play an order that is drawn anew.
     StoreIdle,
     /// The board has a sample store, which plays batches in the order in which they lie there, and in no other.
@@ -136,6 +138,7 @@ impl fmt::Display for Note {
             Note::LeftOver { left, reduction: Reduction::Sum, .. } => {
                 write!(f, "the last batch of each epoch has {left} samples (reduction = \"sum\")")
             }
+            Note::NoStore => write!(f, "the board has no sample store: all samples are sent in every epoch"),
             Note::StoreIdle => write!(
                 f,
                 "order = \"shuffled\" sends all samples in every epoch; with --order store or permuted the board keeps them"
