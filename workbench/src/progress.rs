@@ -126,10 +126,10 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::MadeUpSamples => {
-                write!(f, "no data named: sizes as in the program, binary points from made-up samples")
+                write!(f, "no data given: sizes as in the program, binary points from made-up samples")
             }
             Note::MadeUpRecords => {
-                write!(f, "no records named: binary points from made-up values between -2 and 2")
+                write!(f, "no records given: binary points from made-up values between -2 and 2")
             }
             Note::LeftOver { left, count, batch, reduction: Reduction::Mean } => write!(
                 f,

@@ -101,7 +101,7 @@ fn column(
     let kind = chunk.column_descr();
     let name = kind.path().string();
     let cells = Kind::of(kind).ok_or_else(|| {
-        wrong(format!("has a column `{name}` that is no number, truth value or text")).with_help(HELP)
+        wrong(format!("has a column `{name}` whose values are not numbers, booleans or text")).with_help(HELP)
     })?;
     let rows = group.num_rows() as usize;
     let pages = Pages::of(bytes, chunk, rows, limits).map_err(|error| error.diagnostic(&name, limits))?;
