@@ -104,6 +104,7 @@ impl Progress for Talk {
             Note::MadeUpSamples => self.say(format!("{note} (use --data)")),
             Note::MadeUpRecords => self.say(format!("{note} (use --inputs)")),
             Note::LeftOver { .. }
+            | Note::NoStore
             | Note::StoreIdle
             | Note::StoreInOrder
             | Note::StoreTooSmall { .. }

@@ -192,11 +192,7 @@ fn the_pictures_are_fresh() {
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).unwrap();
         let kept = std::fs::read_to_string(std::path::Path::new("docs/pictures").join(&name)).unwrap_or_default();
-        assert!(
-            kept == std::fs::read_to_string(path).unwrap(),
-            "{}: run cargo run -p measure -- pictures",
-            name.display()
-        );
+        assert!(kept == std::fs::read_to_string(path).unwrap(), "{}: run cargo measure pictures", name.display());
         drawn += 1;
     }
     assert_eq!(drawn, 5);
@@ -310,7 +306,7 @@ fn the_accuracy_page_is_fresh() {
     for line in lines {
         assert!(
             section.lines().any(|known| known == line),
-            "run cargo run -p measure -- accuracy: docs/tables/accuracy.txt lacks\n{line}"
+            "run cargo measure accuracy: docs/tables/accuracy.txt lacks\n{line}"
         );
     }
 }

@@ -19,7 +19,7 @@ fn the_page_is_current() {
     let measured = measure::tables::networks(&measured).unwrap();
     assert_eq!(measured.lines().count(), 2 + ROWS);
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(old.is_empty(), "run cargo run -p measure -- networks; docs/tables/networks.txt lacks\n{}", old.join("\n"));
+    assert!(old.is_empty(), "run cargo measure networks; docs/tables/networks.txt lacks\n{}", old.join("\n"));
 }
 
 #[test]

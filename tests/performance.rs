@@ -27,11 +27,7 @@ fn the_page_is_current() {
     // One by one and in batches, the last one on another grid, too.
     assert_eq!(measured.lines().count(), 2 + 2 * NAMES.len() + 1);
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
-    assert!(
-        old.is_empty(),
-        "run cargo run -p measure -- performance; docs/tables/performance.txt lacks\n{}",
-        old.join("\n")
-    );
+    assert!(old.is_empty(), "run cargo measure performance; docs/tables/performance.txt lacks\n{}", old.join("\n"));
 }
 
 /// What is said per sample is what a longer training takes more, by the cycle counter of the machine.
@@ -80,7 +76,7 @@ fn the_page_of_kernels_is_current() {
     assert!(measured.lines().count() >= 2 + 20, "{measured}");
     let known: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
     let now: Vec<&str> = measured.lines().collect();
-    assert_eq!(known, now, "run cargo run -p measure -- kernels");
+    assert_eq!(known, now, "run cargo measure kernels");
 }
 
 #[test]

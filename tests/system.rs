@@ -22,7 +22,7 @@ fn the_smallest_board_takes_what_the_page_says() {
     for line in measured.lines() {
         assert!(
             page().lines().any(|known| known == line),
-            "run cargo run -p measure -- system; docs/tables/system.txt lacks\n{line}"
+            "run cargo measure system; docs/tables/system.txt lacks\n{line}"
         );
     }
     tool::schema::holds(&rows, "bench_system");
@@ -55,7 +55,7 @@ fn every_run_has_a_row() {
             let number = |key: &str, default: i64| run.get(key).map_or(default, |value| value.as_integer().unwrap());
             let (name, board) = (case["name"].as_str().unwrap(), run["board"].as_str().unwrap());
             let row = format!("| {name} | {} | {} | {board} |", number("batch", 1), number("epochs", 20));
-            assert!(page().contains(&row), "run cargo run -p measure -- system; docs/tables/system.txt lacks {row}");
+            assert!(page().contains(&row), "run cargo measure system; docs/tables/system.txt lacks {row}");
         }
     }
 }

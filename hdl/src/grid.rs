@@ -24,7 +24,7 @@ use crate::{Design, Leaves};
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The word of a transfer that PEs take: their own lane, or lane 0.
 #[block]

@@ -45,7 +45,7 @@ pub use model::{Inputs, Model, Outputs};
 
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Image, Machine};
-use rust_hdl::prelude::Block;
+use rust_hdl_core::prelude::Block;
 
 /// Name of the top module.
 pub const TOP: &str = "tabla";

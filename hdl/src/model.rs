@@ -5,7 +5,7 @@
 
 use crate::grid::Grid;
 use crate::{Design, Leaves};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// What the ports of a grid are given for one cycle.
 #[derive(Debug, Clone, Default)]

@@ -17,7 +17,7 @@ use crate::datapath::tiles::{ParkPipeline, ResumedStart};
 use crate::reduction::root::RootUnit;
 use crate::reduction::tree::RowTree;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The word on the bus of a PU: the result of its own root or of the global one.
 ///

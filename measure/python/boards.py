@@ -1,8 +1,7 @@
-"""Write docs/tables/boards.txt from the results that cargo run -p measure -- boards left in out/boards; rows without one stay."""
+"""Write docs/tables/boards.txt from the results that cargo measure boards left in out/boards; rows of other boards stay."""
 
 import json
 import re
-import statistics
 from pathlib import Path
 
 PAGE = Path("docs/tables/boards.txt")
@@ -14,27 +13,15 @@ COLUMNS = [
     "program",
     "part",
     "grid",
-    "goal",
+    "sample store",
     "clock asked for",
-    "median",
-    "best",
-    "worst",
+    "reached",
     "LUT",
     "FF",
     "DSP",
     "block RAM",
-    "longest way of the median",
+    "longest way",
 ]
-# Seeds of a median.
-SEEDS = 5
-# MHz, of the median.
-GOALS = {
-    ("ulx3s", "logistic"): 115,
-    ("ulx3s", "digits"): 105,
-    ("ulx3s-25f", "logistic"): 115,
-    ("icebreaker", "logistic"): 24,
-    ("tangnano9k", "logistic"): 60,
-}
 
 
 def percent(cell):
@@ -67,39 +54,33 @@ def slowest(report):
     return clock["achieved"], clock["constraint"]
 
 
-def goal(key, median):
-    if key not in GOALS:
-        return "-"
-    return f"{GOALS[key]} MHz" + ("" if median is not None and median >= GOALS[key] else ", MISSED")
-
-
-def clocks(key, folder):
-    """Goal, clock asked for, median, best and worst of the seeds, longest way; seeds that have no place count as missing."""
-    tried = sorted(folder.glob("place-*.json"))
-    files = {file: json.loads(file.read_text()) for file in sorted(folder.glob("synth/fpga/seed-*/report.json"))}
-    if not tried:
-        return [goal(key, None) if key in GOALS else "-", "-", "yosys only", "-", "-"], "-"
+def clocks(folder):
+    """Clock asked for, the median that the seeds reached, its longest way; nothing where none has a place."""
+    files = [json.loads(file.read_text()) for file in folder.glob("synth/fpga/seed-*/report.json")]
     if not files:
-        return [goal(key, None), "-", f"no place with {len(tried)} seeds", "-", "-"], "-"
-    ranked = sorted(files.values(), key=slowest)
-    reached = [slowest(report)[0] for report in ranked]
-    median = statistics.median_low(reached)
-    lost = len(tried) - len(files)
-    worst = f"{reached[0]:.2f} MHz" + (f", {lost} of {len(tried)} seeds without a place" if lost else "")
-    asked = f"{slowest(ranked[0])[1]:g} MHz"
-    few = "" if len(tried) >= SEEDS else f" of {len(tried)} seed" + "s" * (len(tried) > 1)
-    way = longest_way(ranked[reached.index(median)])
-    return [goal(key, None if lost else median), asked, f"{median:.2f} MHz{few}", f"{reached[-1]:.2f} MHz", worst], way
+        return None
+    ranked = sorted(files, key=slowest)
+    reached, asked = slowest(ranked[(len(ranked) - 1) // 2])
+    seeds = f", median of {len(files)} seeds" if len(files) > 1 else ""
+    return [f"{asked:g} MHz", f"{reached:.2f} MHz{seeds}"], longest_way(ranked[(len(ranked) - 1) // 2])
+
+
+def store(folder):
+    """Rows of the store, as the log of the synthesis has them."""
+    said = re.search(r"sample store: (\d+) rows of (\d+) words?( in the SDRAM)?", (folder / "synth.log").read_text())
+    return f"{said[1]} rows of {said[2]} words{said[3] or ''}" if said else "none"
 
 
 def row(key, result, folder):
+    placed = clocks(folder)
+    if placed is None:
+        return None
     synthesis = result["synthesis"]
     machine = synthesis["machine"]
     cells = {cell["name"]: cell for cell in synthesis["cells"]}
     grid = f"{machine['pus']} x {machine['pes_per_pu']}, {machine['word']} bit, accumulators of {machine['accumulator']}"
-    reached, way = clocks(key, folder)
     taken = (percent(cells[cell]) for cell in ("LUT", "FF", "DSP", "BRAM"))
-    return [*key, synthesis["part"], grid, *reached, *taken, way]
+    return [*key, synthesis["part"], grid, store(folder), *placed[0], *taken, placed[1]]
 
 
 def table(columns, rows):
@@ -118,15 +99,12 @@ def main():
     for file in sorted(Path("out/boards").glob("*/*/results/*/synth.json")):
         result = json.loads(file.read_text())
         key = (file.parents[3].name, file.parents[2].name)
-        if "synthesis" in result:
-            rows[key] = row(key, result, file.parent)
-        elif result.get("diagnostics"):
-            # What failed takes the place of what was there.
-            wrong = result["diagnostics"][0]
-            message = wrong["message"].replace("\n", " ").replace("|", "/")
-            what = "does not fit" if wrong["code"] == "E-BACKEND" else "failed"
-            failed = [*key, "-", f"{what}: {message}", goal(key, None)]
-            rows[key] = failed + ["-"] * (len(COLUMNS) - len(failed))
+        # What has no place has no row.
+        found = row(key, result, file.parent) if "synthesis" in result else None
+        if found:
+            rows[key] = found
+        else:
+            rows.pop(key, None)
     placed = table(COLUMNS, (fields for _, fields in sorted(rows.items())))
     PAGE.write_text(above + begin + placed + end + below)
 

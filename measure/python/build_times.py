@@ -1,6 +1,7 @@
-"""Processor time of `tabla-gen build` and `explain`, as the user waits for them: a table of docs/tables/performance.txt (a release build; two minutes).
+"""Processor time that the user waits for: of the first command of README.md with what it compiles, and of `build` and `explain` of a release build.
+A table of docs/tables/performance.txt; six minutes.
 
-    cargo run -p measure -- build-times
+    cargo measure build-times
 """
 
 import os
@@ -17,12 +18,14 @@ BEGIN, END = "<!-- times -->\n", "<!-- times end -->\n"
 TOOL = os.environ.get("TABLA_GEN", str(ROOT / "target/release/tabla-gen"))
 
 
-def seconds(*arguments):
-    """Of the processor, its own and the system's for it: the least of three runs."""
+def used():
+    """Of the processor by all children so far, their own time and the system's for them."""
+    of = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return of.ru_utime + of.ru_stime
 
-    def used():
-        of = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return of.ru_utime + of.ru_stime
+
+def seconds(*arguments):
+    """Of the processor: the least of three runs."""
 
     def once():
         before = used()
@@ -32,6 +35,17 @@ def seconds(*arguments):
         return used() - before
 
     return min(once() for _ in range(3))
+
+
+def first(folder):
+    """A row: the first command of README.md with its crates downloaded and nothing compiled."""
+    readme = (ROOT / "README.md").read_text().partition("<!-- test -->\n```sh\n")[2]
+    command = readme.splitlines()[0].split()
+    subprocess.run(["cargo", "fetch", "--quiet", "--locked"], cwd=ROOT, check=True)
+    environment = {**os.environ, "CARGO_TARGET_DIR": f"{folder}/target", "CARGO_INCREMENTAL": "0"}
+    before = used()
+    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return f"| `{' '.join(command[:4])} ...` of README.md in a new clone, compiled first | 8 x 8 | {used() - before:.0f} |\n"
 
 
 def network(folder, command, layers, rows, columns):
@@ -51,6 +65,7 @@ def main():
     kernels = tomllib.loads((ROOT / "programs/kernels.toml").read_text())["kernel"]
     table = "| command | grid | seconds |\n|---|---|---|\n"
     with tempfile.TemporaryDirectory() as folder:
+        table += first(folder)
         for layers, rows, columns in (((784, 784, 10), 16, 32), ((785, 4096, 11), 64, 64)):
             for command in ("build", "explain"):
                 table += network(folder, command, layers, rows, columns)

@@ -1,7 +1,7 @@
 """Compile every program of the conformance suite and every published benchmark with two versions of the project, and compare what becomes of them.
 
-    cargo run -p measure -- compare-trees HEAD~5          that commit against the working tree
-    cargo run -p measure -- compare-trees HEAD~5 HEAD     two commits
+    cargo measure compare-trees HEAD~5          that commit against the working tree
+    cargo measure compare-trees HEAD~5 HEAD     two commits
 
 The same are microcode and stream layout, words and cycles of a run, and the Verilog but for names; the Verilog of the grids of `configs` and of ten
 random ones is the same byte for byte. Exit code 1 if something differs.

@@ -1,7 +1,7 @@
 """Coverage of the generated Verilog in simulations: lines by Verilator, functions by the points of tests/coverage/points.sv.
 
-    cargo run -p measure -- coverage                all cases
-    cargo run -p measure -- coverage NAME...        only these
+    cargo measure coverage                all cases
+    cargo measure coverage NAME...        only these
 
 Each case is a program on a grid of 2 x 4 PEs behind AXI, simulated by the testbench that `build` writes: as it is, with stalls, and
 aborted at several cycles and run again. All words must be right. A line or point counts as covered if one case covers it; lines of different

@@ -1,8 +1,8 @@
 """What used to run for minutes or to take all memory: each now ends within 2 s, or in E-LIMIT (or another refusal) within 1 s.
 
-    cargo run -p measure -- endless                     all of the table below, on a release build
-    cargo run -p measure -- endless NAME...             only these
-    TABLA_GEN=path cargo run -p measure -- endless      on a binary that is there already
+    cargo measure endless                     all of the table below, on a release build
+    cargo measure endless NAME...             only these
+    TABLA_GEN=path cargo measure endless      on a binary that is there already
 
 Times are those of the processor (user and system), memory is the largest resident size. Prints a table; docs/robustness.md has one of these.
 Exit code 1 if one takes longer, takes more than 1 GB, or ends in an exit code that is not documented.

@@ -287,13 +287,13 @@ HEAD = """# Gradients beside PyTorch's
 
 Gradients of the golden engine beside those of PyTorch {version}: written ones of `programs/`, derived ones of the same programs (`minimize`), and random
 programs. An error is relative to the largest element of its tensor, or absolute where that is below 1; {most:g} would be too much. Written by
-`cargo run -p measure -- gradients`.
+`cargo measure gradients`.
 
 | program | samples | numbers | largest error |
 |---|---|---|---|
 """
 
-# Where the part of the page begins that `cargo run -p measure -- onnx gradients` writes.
+# Where the part of the page begins that `cargo measure onnx gradients` writes.
 OTHERS = "\n## Beside onnx-ad\n"
 
 

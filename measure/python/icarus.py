@@ -1,8 +1,8 @@
 """Generated grids in a simulator that knows unknown values, with the testbench that `build` writes.
 
-    cargo run -p measure -- icarus                     every shipped configuration and ten random ones
-    cargo run -p measure -- icarus NAME...             only these: configs/NAME.toml, or random-SEED
-    cargo run -p measure -- icarus --no-netlist ...    RTL only
+    cargo measure icarus                     every shipped configuration and ten random ones
+    cargo measure icarus NAME...             only these: configs/NAME.toml, or random-SEED
+    cargo measure icarus --no-netlist ...    RTL only
 
 Each one begins with every register and memory unknown, and runs: as it is; with stalls; with a reset in the middle of the run, and from
 the beginning again; and all of that with words unknown that are read while they are written. It must give the right words, and without

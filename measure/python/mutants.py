@@ -1,11 +1,11 @@
 """Mutation testing: changes one function or operator at a time, and asks which tests notice.
 
-    cargo run -p measure -- mutants                     what is not known yet, or survived, of all parts
-    cargo run -p measure -- mutants fpga data           of these parts: train data link grid fpga report verifiers
-    cargo run -p measure -- mutants --again fpga        also what is known to be caught
-    cargo run -p measure -- mutants --quick             by tests of libraries only: what they catch of it, after some were written
-    cargo run -p measure -- mutants --list              how many mutants each part has
-    cargo run -p measure -- mutants --page              none: write docs/quality/mutants.md of what is known
+    cargo measure mutants                     what is not known yet, or survived, of all parts
+    cargo measure mutants fpga data           of these parts: train data link grid fpga report verifiers
+    cargo measure mutants --again fpga        also what is known to be caught
+    cargo measure mutants --quick             by tests of libraries only: what they catch of it, after some were written
+    cargo measure mutants --list              how many mutants each part has
+    cargo measure mutants --page              none: write docs/quality/mutants.md of what is known
 
 Deliberate faults (scripts/mutate) are few, and each was thought of; these are all that a rule makes: a body replaced by a constant, an operator by
 another one, a match arm or a condition left out. cargo-mutants lists them. To compile once per mutant would take days: measure/mutants writes all of them
@@ -283,7 +283,7 @@ def build(quick):
     targets = ["--lib", *(argument for name in asked for argument in ("--test", name))]
     command = ["cargo", "test", *CARGO, *targets, "--no-run", "--message-format", "json-render-diagnostics"]
     for package, level in OPTIMISED.items():
-        command += ["--config", f"profile.dev.package.{package}.opt-level={level}"]
+        command += ["--config", f"profile.test.package.{package}.opt-level={level}"]
     built = subprocess.run(command, cwd=COPY, env=environment(), check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
     messages = [json.loads(line) for line in built.splitlines()]
     messages = [message for message in messages if message["reason"] == "compiler-artifact" and message["executable"]]
@@ -390,7 +390,7 @@ def page(found, results):
     lines = [
         "# Mutants",
         "",
-        f"`cargo run -p measure -- mutants` (cargo-mutants {VERSION}) changes one function or operator at a time and runs the tests that reach it. Generated from",
+        f"`cargo measure mutants` (cargo-mutants {VERSION}) changes one function or operator at a time and runs the tests that reach it. Generated from",
         "[tests/mutants.json](../../tests/mutants.json); [tests/mutants.toml](../../tests/mutants.toml) argues each survivor.",
         "",
         "| part | mutants | do not compile | not tried | caught | survive | quick only | argued | score |",

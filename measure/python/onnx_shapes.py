@@ -1,4 +1,4 @@
-"""ONNX' node cases with other shapes and settings: `cargo run -p measure -- onnx shapes`.
+"""ONNX' node cases with other shapes and settings: `cargo measure onnx shapes`.
 
     onnx_shapes.py PROGRAM FOLDER SECONDS SEED
 

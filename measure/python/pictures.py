@@ -1,8 +1,8 @@
 """Draw the pictures of docs/pictures: the machine, a processing engine, the flow, the board, a timeline of two steps, and dies.
 
-    cargo run -p measure -- pictures                    all but the dies, with target/debug/tabla-gen (or TABLA_GEN) for the timeline
-    cargo run -p measure -- pictures --to FOLDER        the same, elsewhere
-    cargo run -p measure -- pictures dies CONFIG...     docs/pictures/die-CONFIG.svg: place and route of configs/CONFIG.toml, minutes each
+    cargo measure pictures                    all but the dies, with target/debug/tabla-gen (or TABLA_GEN) for the timeline
+    cargo measure pictures --to FOLDER        the same, elsewhere
+    cargo measure pictures dies CONFIG...     docs/pictures/die-CONFIG.svg: place and route of configs/CONFIG.toml, minutes each
 
 The drawings are SVG, in light and dark; what they show comes from docs/machine.md and from `explain`. A die is drawn by `bitstream`: that PUs lie
 beside each other, and where the sequencer is, was found by nextpnr.

@@ -1,8 +1,8 @@
 """Ranks as threads and as processes of MPI: the same bits, also on boards and by the Python driver of a ZCU102; what happens to a rank that is killed, hangs or
 differs; and how much faster two are than one.
 
-    cargo run -p measure -- ranks                 everything; the tables of docs/quality/ranks.txt
-    cargo run -p measure -- ranks PART...         only these, without writing: bits cycles rtl boards drivers kills faults scaling
+    cargo measure ranks                 everything; the tables of docs/quality/ranks.txt
+    cargo measure ranks PART...         only these, without writing: bits cycles rtl boards drivers kills faults scaling
 
 Needs what scripts/setup --mpi installs; takes half an hour. Whatever is not as docs/ranks.md says ends it with an error.
 """

@@ -1,7 +1,7 @@
 """Time per batch for many boards, on paper: the tables of docs/quality/scale.txt.
 
-    cargo run -p measure -- scale            simulate 1 to 8 ranks, compare the model with them, and write the tables
-    cargo run -p measure -- scale --check    the same, and fail if the page has other numbers
+    cargo measure scale            simulate 1 to 8 ranks, compare the model with them, and write the tables
+    cargo measure scale --check    the same, and fail if the page has other numbers
 
 `explain` says how long a step of T samples takes, and its load; the model is made of these and nothing else. The array says how many cycles a batch takes for the
 slowest of N ranks (`train --engine array --ranks=N`): that is the check.
@@ -182,7 +182,7 @@ def main():
     text = f"{before}<!-- scale -->\n{tables()}\n<!-- end scale -->{behind}"
     if "--check" in sys.argv:
         if text != page:
-            sys.exit("docs/quality/scale.txt has other numbers: cargo run -p measure -- scale writes it")
+            sys.exit("docs/quality/scale.txt has other numbers: cargo measure scale writes it")
     else:
         PAGE.write_text(text)
 

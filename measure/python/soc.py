@@ -1,7 +1,7 @@
 """Generated hardware in the flows of others: IP-XACT, FuseSoC, LiteX. Needs `scripts/setup --soc`; CI does not run it.
 
-    cargo run -p measure -- soc                all of it
-    cargo run -p measure -- soc ipxact litex   only these: ipxact fusesoc litex
+    cargo measure soc                all of it
+    cargo measure soc ipxact litex   only these: ipxact fusesoc litex
 
     ipxact     component.xml is valid by the schema of IEEE 1685-2014, and wrong ones are not
     fusesoc    targets lint, sim and synth of both cores: the grid, and the grid behind AXI

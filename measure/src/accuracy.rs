@@ -2,9 +2,9 @@
 //! Snakemake workflow, which goes on after an interruption where it was.
 //!
 //! ```text
-//! cargo run -p measure -- accuracy             on all cores of this computer
-//! cargo run -p measure -- accuracy -c1         arguments are Snakemake's: one core; or an executor, for a cluster
-//! KEEP=yes cargo run -p measure -- accuracy    go on with what a run that was broken off has left
+//! cargo measure accuracy             on all cores of this computer
+//! cargo measure accuracy -c1         arguments are Snakemake's: one core; or an executor, for a cluster
+//! KEEP=yes cargo measure accuracy    go on with what a run that was broken off has left
 //! ```
 
 use crate::{Outcome, Project, tables};

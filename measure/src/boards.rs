@@ -1,12 +1,12 @@
-//! `boards`: place and route of all boards with five seeds each, for docs/tables/boards.txt: logistic regression as configs/ has it, and the digits network beside it.
+//! `boards`: place and route of all boards, for docs/tables/boards.txt: logistic regression as configs/ has it, and the digits network beside it.
 //!
 //! ```text
-//! cargo run -p measure -- boards                    all boards; hours
-//! cargo run -p measure -- boards ulx3s-25f ...      only these; the other rows of the page stay as they are
-//! cargo run -p measure -- boards icebreaker/digits  only this program of a board
-//! cargo run -p measure -- boards --page             nothing is made, the page is written of what is there
-//! SEEDS=1,2 ...                                     other seeds
-//! KEEP=yes ...                                      go on with what a run that was broken off has left
+//! cargo measure boards                    all boards; hours
+//! cargo measure boards ulx3s-25f ...      only these; the other rows of the page stay as they are
+//! cargo measure boards icebreaker/digits  only this program of a board
+//! cargo measure boards --page             nothing is made, the page is written of what is there
+//! SEEDS=1,2 ...                          more seeds than the first
+//! KEEP=yes ...                            go on with what a run that was broken off has left
 //! ```
 
 use crate::{Outcome, Project};
@@ -43,7 +43,7 @@ fn place(project: &Project, tool: &Path, board: &str, program: &str) -> Outcome 
         shell.write_file(&config, text)?;
     }
     eprintln!("== {board}, {program}");
-    let seeds = std::env::var("SEEDS").unwrap_or_else(|_| "1,2,3,4,5".to_owned());
+    let seeds = std::env::var("SEEDS").unwrap_or_else(|_| "1".to_owned());
     // A workflow of one machine (docs/sweeps.md).
     cmd!(shell, "{tool} explore --config {config} --place-seeds {seeds} --workflow {out} --quiet")
         .quiet()

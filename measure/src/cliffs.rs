@@ -1,8 +1,8 @@
 //! `cliffs`: cycles of one step as a constant of a program grows, or as the grid does. Where one more costs far more, placement has a cliff.
 //!
 //! ```text
-//! cargo run -p measure -- cliffs                                      784-n-10 on 16 x 32 PEs, n from 500 to 1100, and the digits network on 64 to 4096 PEs
-//! cargo run -p measure -- cliffs 8x8 64 l1=65 l2=100..200 l3=11       backpropagation.t with these constants on 8 x 8 PEs, batches of 64
+//! cargo measure cliffs                                      784-n-10 on 16 x 32 PEs, n from 500 to 1100, and the digits network on 64 to 4096 PEs
+//! cargo measure cliffs 8x8 64 l1=65 l2=100..200 l3=11       backpropagation.t with these constants on 8 x 8 PEs, batches of 64
 //! CLIFFS_STEPS=1 ... shows placement and schedule of each
 //! ```
 

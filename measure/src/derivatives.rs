@@ -1,6 +1,6 @@
 //! `gradients` and `losses`: derivatives by `PyTorch` and JAX, which share nothing with this project.
 //!
-//! Needs scripts/setup --peers, or another Python with `PyTorch` or JAX: `PYTHON=/usr/bin/python3 cargo run -p measure -- gradients`.
+//! Needs scripts/setup --peers, or another Python with `PyTorch` or JAX: `PYTHON=/usr/bin/python3 cargo measure gradients`.
 
 use crate::project::none;
 use crate::{Outcome, Project};

@@ -1,8 +1,8 @@
 //! Measurements of the project, each a command of its own: they take minutes or hours, and most write a table of docs/.
 //!
 //! ```text
-//! cargo run -p measure              lists them
-//! cargo run -p measure -- NAME ...  runs one
+//! cargo measure              lists them
+//! cargo measure NAME ...  runs one
 //! ```
 //!
 //! This crate is for developers; the program does not depend on it. Programs in `measure/python` share nothing with the project that they measure, or use
@@ -116,7 +116,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
 
 #[allow(clippy::print_stdout, reason = "the list is what was asked for")]
 fn list() {
-    println!("cargo run -p measure -- NAME [ARGUMENT...]\n");
+    println!("cargo measure NAME [ARGUMENT...]\n");
     for Measurement { name, about, .. } in &ALL {
         println!("  {name:14} {about}");
     }

@@ -1,4 +1,4 @@
-//! `cargo run -p measure -- NAME`: runs a measurement; without a name, lists them.
+//! `cargo measure NAME`: runs a measurement; without a name, lists them.
 
 use std::process::ExitCode;
 

@@ -1,14 +1,14 @@
 //! `onnx`: ONNX' own node cases, the cases that `PyTorch` made, and real models, on golden and on lower rungs: what passes, and why the rest does not.
 //!
 //! ```text
-//! cargo run -p measure -- onnx                  golden: writes compiler/onnx/tests/results.txt
-//! cargo run -p measure -- onnx array            on this rung those that pass on golden: writes compiler/onnx/tests/results_array.txt; a case that takes
+//! cargo measure onnx                  golden: writes compiler/onnx/tests/results.txt
+//! cargo measure onnx array            on this rung those that pass on golden: writes compiler/onnx/tests/results_array.txt; a case that takes
 //!                                               longer than SECONDS_EACH (60) of the clock is late
-//! cargo run -p measure -- onnx models [NAME..]  real models on golden, array and Verilog beside onnxruntime: writes docs/tables/models.txt
-//! cargo run -p measure -- onnx export           the snippets of docs/models.md that export from scikit-learn, PyTorch and Keras, as they stand there
-//! cargo run -p measure -- onnx gradients        derived gradients of ONNX graphs beside those of onnx-ad: writes their table in docs/gradients.md
-//! cargo run -p measure -- onnx shapes [SECONDS [SEED]]  node cases with other shapes and settings (300 s, seed 1): each is taken or refused
-//! cargo run -p measure -- onnx sample           write the cases that CI runs, and examples/digits_mlp.onnx
+//! cargo measure onnx models [NAME..]  real models on golden, array and Verilog beside onnxruntime: writes docs/tables/models.txt
+//! cargo measure onnx export           the snippets of docs/models.md that export from scikit-learn, PyTorch and Keras, as they stand there
+//! cargo measure onnx gradients        derived gradients of ONNX graphs beside those of onnx-ad: writes their table in docs/gradients.md
+//! cargo measure onnx shapes [SECONDS [SEED]]  node cases with other shapes and settings (300 s, seed 1): each is taken or refused
+//! cargo measure onnx sample           write the cases that CI runs, and examples/digits_mlp.onnx
 //! ```
 //!
 //! Needs scripts/setup --onnx; `export` needs scripts/setup --export.

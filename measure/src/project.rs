@@ -24,8 +24,9 @@ impl Project {
         if let Some(tool) = std::env::var_os("TABLA_GEN") {
             return Ok(std::path::absolute(tool)?);
         }
-        let (folder, profile) = if release { ("release", &["--release"][..]) } else { ("debug", &[][..]) };
-        cmd!(self.shell, "cargo build --quiet --locked {profile...}").quiet().run()?;
+        let (folder, profile) = if release { ("release", "release") } else { ("debug", "test") };
+        let both = ["--package", "tabla-gen", "--package", "measure"];
+        cmd!(self.shell, "cargo build --quiet --locked --profile {profile} {both...}").quiet().run()?;
         Ok(self.shell.current_dir().join("target").join(folder).join("tabla-gen"))
     }
 

@@ -1,8 +1,8 @@
 //! `roundings`: trainings in words whose updates are rounded to nearest, by chance, and with a master, beside golden, for docs/tables/roundings.txt.
 //!
 //! ```text
-//! cargo run -p measure -- roundings              some minutes
-//! cargo run -p measure -- roundings digits       data sets whose names have this in them, on the screen only
+//! cargo measure roundings              some minutes
+//! cargo measure roundings digits       data sets whose names have this in them, on the screen only
 //! ```
 
 use crate::{Outcome, Project};

@@ -2,8 +2,8 @@
 //! cluster runs, each as a process of its own. Needs scripts/setup --sweep.
 //!
 //! ```text
-//! cargo run -p measure -- sweep           24 machines on the iCEBreaker, 3 seeds of place and route each: through, and killed eight times; 45 CPU minutes
-//! cargo run -p measure -- sweep --quick   four machines without a board, killed three times, and on a cluster, in less than a minute; CI runs it
+//! cargo measure sweep           24 machines on the iCEBreaker, 3 seeds of place and route each: through, and killed eight times; 45 CPU minutes
+//! cargo measure sweep --quick   four machines without a board, killed three times, and on a cluster, in less than a minute; CI runs it
 //! SEED=7 ...                              other moments
 //! OUT=FOLDER ...                          keep the sweeps there; default: target/sweep
 //! ```

@@ -136,7 +136,7 @@ pub enum Command {
     Prove(Prove),
     /// Synthesise for the board with yosys and report its resources
     Synth(Target),
-    /// Place and route a former `synth` with one seed and report the clock
+    /// Place and route an earlier `synth` with one seed and report the clock
     Place(Place),
     /// Build, synthesise, place, route and pack a bitstream for the board
     Bitstream(Target),
@@ -266,7 +266,7 @@ pub struct Eval {
 
 #[derive(Debug, Args)]
 pub struct Train {
-    /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
+    /// Program; default: the one the config names. Its `train` table is in the TOML file beside it
     pub program: Option<PathBuf>,
     /// Data: CSV, LIBSVM, .npy, .npz, Parquet, each also with gzip
     #[arg(long, value_name = "FILE", required = true)]
@@ -331,7 +331,7 @@ pub struct DataFile {
     /// Separator of a text file (one character, or `tab`); default: from its first line
     #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
     pub separator: Option<u8>,
-    /// Whether the first line of a text file names the columns; default: by what stands below it
+    /// Whether the first line of a text file names the columns; default: decided by the rows below it
     #[arg(long, value_name = "yes|no", value_parser = values::parse_header)]
     pub header: Option<bool>,
     /// Arrays of an .npz file, side by side in this order; default: all

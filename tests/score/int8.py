@@ -1,6 +1,6 @@
 """digits_int8.tflite, a network of two layers in integers of 8 bits with real numbers outside, and the score of it that tests/score.rs expects.
 
-    cargo run -p measure -- tflite        # with LiteRT; other files, too
+    cargo measure tflite        # with LiteRT; other files, too
 
 It is trained by NumPy on the even rows of examples/digits.csv, and quantised by the largest values there. The score is LiteRT's on all rows.
 """

@@ -66,7 +66,7 @@ def main():
     config = SimConfig(default_clk="sys_clk")
     config.add_module("serial2console", "serial")
     builder = Builder(system(firmware), output_dir=FOLDER, compile_software=False)
-    # `cargo run -p measure -- soc` runs the build script and the simulation, where their output can be seen.
+    # `cargo measure soc` runs the build script and the simulation, where their output can be seen.
     builder.build(sim_config=config, run=False, interactive=False, opt_level="O1")
 
 

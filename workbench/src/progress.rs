@@ -96,6 +96,8 @@ pub enum Note {
         /// What happens to them.
         reduction: Reduction,
     },
+    /// The board has no sample store.
+    NoStore,
     /// The board has a sample store, which cannot play an order that is drawn anew.
     StoreIdle,
     /// The board has a sample store, which plays batches in the order in which they lie there, and in no other.
@@ -131,10 +133,10 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::MadeUpSamples => {
-                write!(f, "no data named: sizes as in the program, binary points from made-up samples")
+                write!(f, "no data given: sizes as in the program, binary points from made-up samples")
             }
             Note::MadeUpRecords => {
-                write!(f, "no records named: binary points from made-up values between -2 and 2")
+                write!(f, "no records given: binary points from made-up values between -2 and 2")
             }
             Note::LeftOver { left, count, batch, reduction: Reduction::Mean } => write!(
                 f,
@@ -143,6 +145,7 @@ impl fmt::Display for Note {
             Note::LeftOver { left, reduction: Reduction::Sum, .. } => {
                 write!(f, "the last batch of each epoch has {left} samples (reduction = \"sum\")")
             }
+            Note::NoStore => write!(f, "the board has no sample store: all samples are sent in every epoch"),
             Note::StoreIdle => write!(
                 f,
                 "order = \"shuffled\" sends all samples in every epoch; with --order store or permuted the board keeps them"

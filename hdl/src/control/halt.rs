@@ -6,7 +6,7 @@
 //! So an abort leaves the program where it is. Two cycles of `halt` are enough, as they are of `reset`.
 
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Two cycles of halt after an abort, and halt a cycle after reset.
 #[block(clock, reset)]

@@ -13,7 +13,7 @@ use crate::datapath::exchange::PartDecode;
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
 use arch::registers::Region;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Bits of the number of steps.
 const STEPS_BITS: u32 = 32;

@@ -11,7 +11,7 @@ use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::rtl::signal::{Wide, fit};
 use crate::rtl::wiring::Lines;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Whether `count` is two more than `number`, without the carries of an adder: the lowest bits are equal, and of the others `count + ~number` is
 /// 0, so each bit of it is what would carry into it, which is the or of the two bits below.

@@ -19,7 +19,7 @@ use crate::rtl::signal::{Wide, fit};
 use crate::rtl::wiring::Lines;
 use arch::isa::Layout;
 use arch::registers::Region;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Deepest program whose first chunks are worth look-up tables, and deepest one all of whose chunks are.
 const EARLY_DEPTH: usize = 64;

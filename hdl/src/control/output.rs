@@ -9,7 +9,7 @@ use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The words: written synchronously, read asynchronously.
 #[derive(LogicBlock)]

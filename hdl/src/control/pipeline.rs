@@ -8,7 +8,7 @@ use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width,
 use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Tree and pads take a result in the last beat of a sum only.
 #[block]

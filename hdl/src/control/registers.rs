@@ -8,7 +8,7 @@ use arch::Machine;
 use arch::registers::{self, ADDRESS_BITS, REGION_INSTRUCTIONS, Region};
 use arch::timing::CONTROL_READ;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 use std::collections::BTreeSet;
 
 /// Takes an address apart: `{region, index, chunk}`.

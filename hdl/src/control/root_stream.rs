@@ -8,7 +8,7 @@ use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{Pacer, wire_pacer, wire_program};
 use arch::registers::Region;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The one loop of a root instruction.
 #[block(clock, reset)]

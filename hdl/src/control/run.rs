@@ -6,7 +6,7 @@
 
 use crate::beats::Widths;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Bits of a control register.
 const REGISTER_BITS: u32 = 32;

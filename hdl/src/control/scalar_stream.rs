@@ -15,7 +15,7 @@ use crate::control::stream::{
 use crate::control::streams::AluDecode;
 use arch::registers::{ADDRESS_BITS, ENTRY_STEP_SCALAR, Region};
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Where a step starts in the scalar program, and the way into that program.
 ///

@@ -17,7 +17,7 @@ use crate::control::tile_steps::{BatchGoesOn, EarlyEnd, TileCounter, TileRegiste
 use arch::Machine;
 use arch::registers::{ADDRESS_BITS, TILE_END, TILES};
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Bit of an entry register that enables it.
 const ENABLE: usize = arch::registers::ENTRY_ENABLE.trailing_zeros() as usize;

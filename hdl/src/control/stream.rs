@@ -15,7 +15,7 @@
 use crate::beats::{Advance, Widths};
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// A number at more bits.
 #[derive(LogicBlock)]

@@ -19,7 +19,7 @@ use crate::datapath::exchange::SumGate;
 use crate::datapath::mask::{MaskUnit, wire_mask};
 use arch::registers::Region;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// First and last beat of a sum, the pad that is written.
 #[block]

@@ -7,7 +7,7 @@ use crate::beats::{CHUNK_BITS, TileFlags, Widths};
 use crate::control::registers::Setting;
 use arch::registers::ADDRESS_BITS;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// How many tiles a batch has, or when one ends.
 ///

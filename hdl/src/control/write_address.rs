@@ -7,7 +7,7 @@
 use crate::beats::Widths;
 use crate::datapath::pe::{WriteAddresses, address_width};
 use crate::rtl::signal::Wide;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Where pads are written in the next cycle: the destination of a result, or what the loader or a bus says.
 ///

@@ -10,7 +10,7 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
 use arch::device::Leaves;
 use arch::number::{saturate, word_max, word_min, wrap};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Full product of a signed word and one that is never negative, two cycles later.
 #[derive(LogicBlock)]

@@ -5,7 +5,7 @@
 
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// A sum that leaves does so in the PE that the mask admits; the trees add up what the others show, which is nothing.
 #[derive(LogicBlock)]

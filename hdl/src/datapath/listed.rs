@@ -12,7 +12,7 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::number::{word_max, word_min, wrap};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 bundle! {
     /// A value between the stages of a shifter with a few amounts: floor and half of the chosen one; per amount whether a bit

@@ -9,7 +9,7 @@
 use crate::beats::{LoopCounters, LoopEnds, MaskBeat, Widths};
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Whether the loop level named by microcode is at its first and at its last iteration; no level: both.
 ///

@@ -16,7 +16,7 @@ use crate::rtl::signal::Wide;
 use arch::device::{Leaves, filled as with_values};
 use arch::number::ceil_log2;
 use arch::registers::{ENTRY_CHUNKS, Region};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 
 #[derive(LogicBlock)]

@@ -12,7 +12,7 @@ use crate::rtl::signal::Wide;
 use arch::device::{self, Leaves, filled};
 use arch::isa::Combine;
 use arch::number::wrap;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Bits of [`Combine`] on machines with extremes.
 pub(crate) const COMBINE_BITS: u32 = 2;

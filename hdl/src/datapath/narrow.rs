@@ -8,7 +8,7 @@ use crate::datapath::listed::{Clamp, ListedShift, Step};
 use crate::datapath::shift::{Shifter, code_bits};
 use arch::amounts::Amounts;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The word of a sum.
 #[block(clock, wires)]

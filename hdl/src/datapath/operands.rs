@@ -7,7 +7,7 @@ use crate::datapath::pe::pe_width;
 use crate::rtl::signal::{GetBit, Wide};
 use arch::device::Leaves;
 use arch::isa::{Pad, SQUARE_BIT};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
 ///

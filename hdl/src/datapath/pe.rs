@@ -24,7 +24,7 @@ use crate::datapath::tiles::{ParkControl, StartSelect};
 use crate::datapath::write_port::WritePort;
 use crate::rtl::bundle::bundle;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.

@@ -13,7 +13,7 @@ use crate::datapath::memory::{Scratchpad, unknown_at_collision};
 use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
 use crate::rtl::signal::Wide;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// One pad of each PE of a row.
 #[derive(LogicBlock)]

@@ -15,7 +15,7 @@ use arch::amounts::Amounts;
 use arch::isa::SHIFT_BITS;
 use arch::number::wrap;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Bits by which a shifter is told its amount.
 pub(crate) fn code_bits(amounts: Amounts) -> u32 {

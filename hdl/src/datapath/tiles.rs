@@ -9,7 +9,7 @@ use crate::rtl::bundle::bundle;
 use arch::isa::Combine;
 use arch::timing::{PARK_READ, PARK_WRITE};
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 bundle! {
     /// Control of a gradient pad, each part in the cycle in which a PE needs it.

@@ -3,7 +3,7 @@
 use crate::datapath::pair;
 use crate::rtl::signal::Wide;
 use arch::device::Leaves;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Never both in a cycle. The address is decided for all PEs of a PU at once.
 #[derive(LogicBlock)]

@@ -10,7 +10,7 @@ use crate::rtl::signal::Wide;
 use arch::division::{Rounding, divide, operands};
 use arch::isa::SHIFT_BITS;
 use arch::number::ceil_log2;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Cycles from the sum to the quotient, of which `2W` are bits.
 const AROUND: u32 = 4;

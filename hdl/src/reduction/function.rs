@@ -18,7 +18,7 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::signal::{Wide, fit};
 use arch::number::ceil_log2;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 use value::{Raise, TableRound, TableValue};
 
 /// Bits of the number of places by which a word is shifted.

@@ -10,7 +10,7 @@ use crate::rtl::emit::IN_PLACE;
 use crate::rtl::signal::Wide;
 use arch::isa::Combine;
 use arch::number::wrap;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// A node of a tree.
 #[derive(LogicBlock)]

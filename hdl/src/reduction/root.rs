@@ -12,7 +12,7 @@ use crate::datapath::shift::{AmountCode, POSITIVE_BIT, Shifter, code_bits};
 use crate::reduction::divider::Divider;
 use crate::reduction::function::FunctionUnit;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Root beats with a function and without.
 #[block]

@@ -11,7 +11,7 @@ use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::ProcessingEngine;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// Which bus writes and transfers the scalar unit takes, and which results go out.
 #[block]

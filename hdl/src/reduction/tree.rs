@@ -11,7 +11,7 @@
 use crate::datapath::multiply_add::COMBINE_BITS;
 use crate::reduction::node::Node;
 use blocks::block;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 /// What a row's accumulators make together, one register per level; 0 while they hold nothing.
 ///

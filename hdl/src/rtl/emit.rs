@@ -16,8 +16,8 @@
 
 use crate::rtl::ports::commented_ports;
 use crate::rtl::text::{reserved, single_bits};
-use rust_hdl::prelude::*;
 use rust_hdl_core::ast::VerilogStatement;
+use rust_hdl_core::prelude::*;
 use rust_hdl_core::verilog_gen::verilog_combinatorial;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;

@@ -15,7 +15,7 @@ use crate::rtl::bundle::Bundle;
 use crate::rtl::emit::IN_PLACE;
 use crate::rtl::signal::Wide;
 use crate::rtl::wiring::Lines;
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 #[derive(LogicBlock)]
 pub(crate) struct Register {

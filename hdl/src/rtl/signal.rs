@@ -9,7 +9,7 @@
 //! | [`Wide`] | `wire [w-1:0]` or `wire signed [w-1:0]` |
 //! | [`Number`] | `localparam [w-1:0]` |
 
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 use rust_hdl_core::signal::get_signal_id;
 use std::marker::PhantomData;
 

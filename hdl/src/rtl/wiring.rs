@@ -9,8 +9,8 @@
 //! have.
 
 use crate::rtl::signal::{GetBit, Number, Wide};
-use rust_hdl::prelude::*;
 use rust_hdl_core::ast::{VerilogExpression, VerilogStatement};
+use rust_hdl_core::prelude::*;
 
 /// Something that can stand on either side of a wire.
 pub(crate) trait Lines {
@@ -215,7 +215,7 @@ macro_rules! wires {
 /// `Logic` of a block that only wires: its method `wire` lists them, `$head` is `name: what it is`.
 macro_rules! structural {
     ($block:ty, $head:expr) => {
-        impl rust_hdl::prelude::Logic for $block {
+        impl rust_hdl_core::prelude::Logic for $block {
             fn update(&mut self) {
                 let mut wiring = std::mem::take(&mut self._wiring);
                 wiring.pass = crate::rtl::wiring::Pass::Update;
@@ -227,7 +227,7 @@ macro_rules! structural {
                 self.wire(&mut wiring);
                 self._wiring = wiring;
             }
-            fn hdl(&self) -> rust_hdl::prelude::Verilog {
+            fn hdl(&self) -> rust_hdl_core::prelude::Verilog {
                 self._wiring.verilog($head)
             }
         }

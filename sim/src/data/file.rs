@@ -10,9 +10,14 @@
 //! | anything else | text with separated cells, and mostly a header line |
 
 use crate::data::table::{Table, without_mark};
-use crate::data::{libsvm, npy, npz, parquet};
+use crate::data::{libsvm, npy, npz};
 use arch::{Code, Diagnostic};
 use std::io::Read;
+
+/// First and last bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
+/// Those of one whose metadata is encrypted.
+pub(crate) const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 
 /// Most bytes of a file, packed or not, where nobody says otherwise.
 pub const MOST_BYTES: u64 = Limits::of_memory(Limits::MEMORY).bytes;
@@ -82,8 +87,8 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
             .and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?, reading.limits))
             .map_err(none);
     }
-    if bytes.starts_with(parquet::MAGIC) || bytes.starts_with(parquet::ENCRYPTED) {
-        return parquet::read(bytes, reading.limits).map_err(none);
+    if bytes.starts_with(PARQUET) || bytes.starts_with(ENCRYPTED_PARQUET) {
+        return parquet(bytes, reading.limits).map_err(none);
     }
     let text = without_mark(bytes);
     let table = if libsvm::looks_like(text) {
@@ -92,6 +97,17 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
         Table::from_separated(bytes, reading)
     };
     table.map_err(|diagnostic| (diagnostic, String::from_utf8_lossy(text).into_owned()))
+}
+
+#[cfg(feature = "parquet")]
+use crate::data::parquet::read as parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &[u8], _: Limits) -> Result<Table, Diagnostic> {
+    let help = "`--features full` after `cargo run`, `cargo build` or `cargo install` adds it, the wheel has it; pandas writes CSV: \
+                frame.to_csv(\"data.csv\", index=False)";
+    Err(Diagnostic::global(Code::Data, "this build does not read Parquet files: it lacks the feature `parquet`")
+        .with_help(help))
 }
 
 /// What a gzip file holds.

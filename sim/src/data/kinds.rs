@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].0.contains("60 different texts") && found[1].1.contains("--drop name,ticket"), "{found:?}");
         let dropped = format!("{CLASSES}drop = [\"name\", \"ticket\"]\n");
-        assert!(said(&dropped)[0].0.contains("`z` holds no classes but 60 different values"));
+        assert!(said(&dropped)[0].0.contains("`z` holds 60 different values"));
         assert!(said(&format!("{dropped}target = \"y\""))[0].0.contains("fractions, such as 0.5"));
         let twice = table("a,a=u,y\nu,1,2\nv,1,2\n");
         assert!(Encoding::choose(&twice, &settings(SQUARED), &Selection::default(), 1).is_err());

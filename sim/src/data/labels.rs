@@ -74,7 +74,7 @@ impl Coding {
             return Ok(coding);
         };
         let help = "name the column of the classes with --target; a number is learned with the loss `squared`; `labels` in [train] lists more classes";
-        Err(Diagnostic::global(Code::Data, format!("the target column `{name}` holds no classes but {what}"))
+        Err(Diagnostic::global(Code::Data, format!("the target column `{name}` holds {what}: not classes"))
             .with_help(help))
     }
 

@@ -29,6 +29,7 @@ pub mod libsvm;
 pub mod missing;
 pub mod npy;
 pub mod npz;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod row;
 pub mod split;

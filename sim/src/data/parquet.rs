@@ -13,7 +13,7 @@
 //!
 //! An index that pandas kept is no column.
 
-use crate::data::file::{Limits, MORE, limited};
+use crate::data::file::{ENCRYPTED_PARQUET, Limits, MORE, limited};
 use crate::data::npy;
 use crate::data::row::Row;
 use crate::data::table::{Table, check_size};
@@ -30,11 +30,6 @@ use arch::{Code, Diagnostic};
 use bytes::Bytes;
 use std::panic::catch_unwind;
 use std::sync::Arc;
-
-/// First and last bytes of a file.
-pub const MAGIC: &[u8] = b"PAR1";
-/// Those of a file whose metadata is encrypted.
-pub const ENCRYPTED: &[u8] = b"PARE";
 
 /// How pandas calls an index that it writes.
 const INDEX: &str = "__index_level_";
@@ -61,7 +56,7 @@ fn too_large(limits: Limits) -> Diagnostic {
 /// # Errors
 /// `E-DATA` if it is damaged, or has columns of lists, of times in 96 bits, or of bytes that are no text; `E-LIMIT`.
 pub fn read(bytes: &[u8], limits: Limits) -> Result<Table, Diagnostic> {
-    if bytes.starts_with(ENCRYPTED) {
+    if bytes.starts_with(ENCRYPTED_PARQUET) {
         return Err(wrong("is encrypted").with_help(HELP));
     }
     // What a damaged file makes the crate's decoders count, they do not check everywhere: some panic.
@@ -106,7 +101,7 @@ fn column(
     let kind = chunk.column_descr();
     let name = kind.path().string();
     let cells = Kind::of(kind).ok_or_else(|| {
-        wrong(format!("has a column `{name}` that is no number, truth value or text")).with_help(HELP)
+        wrong(format!("has a column `{name}` whose values are not numbers, booleans or text")).with_help(HELP)
     })?;
     let rows = group.num_rows() as usize;
     let pages = Pages::of(bytes, chunk, rows, limits).map_err(|error| error.diagnostic(&name, limits))?;

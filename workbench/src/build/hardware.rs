@@ -421,7 +421,9 @@ impl Hardware<'_> {
             Failure::DoesNotFit { source: source.clone(), diagnostics: vec![diagnostic] }
         };
         match error {
-            FlowError::Overfull(_) => does_not_fit("take fewer PEs: `pus` and `pes_per_pu` in [machine]"),
+            FlowError::Overfull(_) => does_not_fit(
+                "take fewer PEs: `pus` and `pes_per_pu` in [machine]; `store = \"none\"` in [board] leaves out a sample store",
+            ),
             FlowError::MissedClock { .. } => {
                 does_not_fit("no bitstream was written; ask for a slower clock with `clock_mhz` in [board]")
             }

@@ -126,10 +126,10 @@ pub struct BoardOptions {
 #[serde(rename_all = "lowercase")]
 pub enum StoreOption {
     /// Nowhere: every epoch sends them.
-    #[default]
     None,
     /// In the block memories that the grid leaves over, if there are any; where the board has an SDRAM and the samples of this training are known
     /// not to fit them, there.
+    #[default]
     Auto,
     /// In the block memories that the grid leaves over; there have to be some.
     Bram,

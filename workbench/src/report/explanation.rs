@@ -48,7 +48,7 @@ impl<'a> Explained<'a> {
             Subject::Function(function) => Fates::of_function(project, function),
             Subject::Training(design) => Fates::of_training(project, &design.samples, program),
         };
-        let timeline = timeline::watch(&compiled.image, source)?;
+        let timeline = timeline::watch(&compiled.image, program, source)?;
         let layers = layers::layers(program, compiled, source);
         Ok(Explained { project, compiled, source, pace: subject.pace()?, timeline, fates, layers, settings })
     }

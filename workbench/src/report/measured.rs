@@ -39,11 +39,11 @@ impl Measured {
         let (training, outcome) = (training.into(), outcome.into());
         let design = training.design(&outcome.ranges, progress)?;
         let report = Report::of_training(&training.project, &design)?;
-        let Some(compiled) = &design.images.full else {
+        let (Some(compiled), Some(program)) = (&design.images.full, &design.lowered.full) else {
             return Err(Failure::Bug("a training without updates".to_owned()));
         };
         let source = &training.project.source.text;
-        let timeline = timeline::watch(&compiled.image, source)?;
+        let timeline = timeline::watch(&compiled.image, program, source)?;
         let waveform = waveform::watch(&design, &outcome.last().trained.model, source)?;
         let in_words = |&word: &u32| InWords::of(word, &training, &outcome, &Quiet(progress));
         let words = widths.iter().map(in_words).collect::<Result<Vec<InWords>, Failure>>()?;

@@ -26,6 +26,7 @@ use crate::checked::Checked;
 use crate::config::Microcode;
 use crate::documents::Document;
 use crate::report::fates::Fates;
+use crate::report::page::names::Names;
 use crate::report::page::placement_map::Map;
 use crate::report::page::timeline::Timeline;
 use crate::report::page::waveform::Waveform;
@@ -199,6 +200,9 @@ struct Resource {
 pub struct Number {
     /// The tensor.
     tensor: String,
+    /// What people read.
+    #[serde(skip)]
+    shown: String,
     /// Its smallest value in the golden run.
     low: Option<f64>,
     /// Its largest value.
@@ -294,6 +298,8 @@ impl Report {
         let Sources { project, compiled, pace, .. } = *sources;
         let (image, machine) = (&compiled.image, &compiled.image.machine);
         let board = &project.board;
+        let names = Names::new(sources.program, &project.source.text);
+        let named = |number: Number| Number { shown: names.value(&number.tensor), ..number };
         let cycles = Cycles {
             pace,
             mac_utilisation: pace.utilisation(machine),
@@ -327,7 +333,7 @@ impl Report {
                 Microcode::Ram => resources(machine.into(), board),
                 Microcode::Rom => resources(image.into(), board),
             },
-            numbers: numbers(sources.numbers),
+            numbers: numbers(sources.numbers).into_iter().map(named).collect(),
             saturations: sources.saturations.clone(),
             verdict: sources.accuracy.as_ref().map(|accuracy| accuracy.verdict.clone()),
             warnings: sources.accuracy.iter().flat_map(Accuracy::warnings).chain(sources.calibration.clone()).collect(),
@@ -490,6 +496,7 @@ fn resources(design: hdl::Design<'_>, board: &ChosenBoard) -> Vec<Resource> {
 pub fn numbers(report: &NumberReport) -> Vec<Number> {
     let number = |tensor: &compiler::fixed::TensorNumbers| Number {
         tensor: tensor.name.clone(),
+        shown: tensor.name.clone(),
         low: tensor.range.map(|range| range.0),
         high: tensor.range.map(|range| range.1),
         fraction: tensor.fraction,
@@ -506,7 +513,7 @@ pub fn numbers_text(numbers: &[Number]) -> String {
             (Some(low), Some(high)) => format!("{low:.5} .. {high:.5}"),
             _ => "unknown".to_owned(),
         };
-        text.push_str(&format!("{:20} {:8}        {range}  ({})\n", number.tensor, number.fraction, number.decided));
+        text.push_str(&format!("{:20} {:8}        {range}  ({})\n", number.shown, number.fraction, number.decided));
     }
     text
 }

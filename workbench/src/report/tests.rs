@@ -131,6 +131,7 @@ fn listed_tensors(json: &Value) -> Vec<&str> {
 fn numbers_of(tensors: &[(&str, Option<(f64, f64)>)]) -> Vec<Number> {
     let number = |&(tensor, range): &(&str, Option<(f64, f64)>)| Number {
         tensor: tensor.to_owned(),
+        shown: tensor.to_owned(),
         low: range.map(|range| range.0),
         high: range.map(|range| range.1),
         fraction: 8,

@@ -359,19 +359,22 @@ fn divided(project: &Project, program: &fixed::Program) -> Result<Shares, Failur
     shares::shares(program).map_err(|refusal| Failure::about(&project.source, vec![refusal]))
 }
 
-/// What keeps a board with a sample store from keeping the samples.
+/// What keeps a board from keeping the samples.
 fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize) -> Option<Note> {
     let has = board.store_rows();
-    if has > 0 && samples.plan.schedule.order == Order::Shuffled {
+    if has == 0 {
+        return Some(Note::NoStore);
+    }
+    if samples.plan.schedule.order == Order::Shuffled {
         return Some(Note::StoreIdle);
     }
-    if has > 0 && samples.plan.schedule.order == Order::Permuted && !board.permutes() {
+    if samples.plan.schedule.order == Order::Permuted && !board.permutes() {
         return Some(Note::StoreInOrder);
     }
     let (pattern, batches) = (Pattern::of(image)?, (samples.train.len() / batch) as u64);
     let needed = pattern.rows() * batches;
     let streams = || pattern.rows() < pattern.beats() && board.streams();
-    (has > 0 && needed > u64::from(has)).then(|| Note::StoreTooSmall { needed, has, streams: streams() })
+    (needed > u64::from(has)).then(|| Note::StoreTooSmall { needed, has, streams: streams() })
 }
 
 /// Which program of a training.

@@ -7,7 +7,7 @@ use super::Special;
 use crate::rtl::bundle::bundle;
 use crate::rtl::signal::{Wide, fit};
 use arch::number::{saturate, word_max, word_min, wrap};
-use rust_hdl::prelude::*;
+use rust_hdl_core::prelude::*;
 
 bundle! {
     /// The value of a segment in quarters of a last place, as a word and one last place higher, and whether anything is lost below.

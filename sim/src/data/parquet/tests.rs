@@ -50,7 +50,7 @@ fn whole_numbers_and_decimals_keep_their_digits() {
 #[test]
 fn what_is_not_read_says_so() {
     for (name, words) in [
-        ("refused_lists", "column `x.list.element` that is no number, truth value or text"),
+        ("refused_lists", "column `x.list.element` whose values are not numbers, booleans or text"),
         ("refused_bytes", "no text and no number in row 1, column `x`"),
         ("refused_brotli", "pages packed by BROTLI"),
         ("refused_delta", "values encoded as DELTA_BYTE_ARRAY"),

@@ -4,6 +4,7 @@
 
 pub mod charts;
 pub mod die;
+pub mod names;
 pub mod placement_map;
 pub mod table;
 pub mod timeline;
@@ -13,6 +14,7 @@ mod weights;
 
 use crate::documents::Document;
 use crate::report::page::charts::{Scale, Series, Stroke};
+use crate::report::page::names::Names;
 use crate::report::page::placement_map::Map;
 use crate::report::page::timeline::Timeline;
 use crate::report::page::waveform::Waveform;
@@ -90,14 +92,16 @@ impl Page<'_> {
         let program = self.design.lowered.full.as_ref().expect("a design can train");
         let machine = &self.design.images.machine;
         let image = &compiled.image;
+        let names = Names::new(program, &self.project.source.text);
         let map = |(name, axes): &(String, Vec<_>)| {
+            let shown = names.value(name);
             let loaded = image.tensors.iter().position(|tensor| tensor.name == *name);
             if let Some(map) = loaded.and_then(|tensor| Map::loaded(image, tensor, axes)) {
-                return Some(map);
+                return Some(Map { name: shown, ..map });
             }
             let tensor = program.tensors.iter().find(|tensor| tensor.name == *name)?;
             let right = tensor.shape.len() == axes.len();
-            right.then(|| Map::new(name, &tensor.shape, axes, machine.pus(), machine.pes_per_pu()))
+            right.then(|| Map::new(&shown, &tensor.shape, axes, machine.pus(), machine.pes_per_pu()))
         };
         compiled.placement.iter().filter_map(map).collect()
     }
@@ -267,7 +271,8 @@ impl Page<'_> {
     /// The template is wrong: a bug of ours.
     #[expect(clippy::too_many_lines, reason = "one table: the values of the template")]
     pub fn html(&self) -> Result<String, Failure> {
-        let document = serde_json::to_value(self.document()).expect("a report is names and numbers");
+        let mut document = serde_json::to_value(self.document()).expect("a report is names and numbers");
+        self.name(&mut document);
         let (score_name, _) = trained::score(&self.outcome.results[0].train);
         let number = |value: f64| format!("{value:.5}");
         let score = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| trained::score(metrics).1);
@@ -332,6 +337,18 @@ impl Page<'_> {
             saturated => self.saturated(&document),
         };
         rendered(include_str!("page.html"), context! { ..figures, ..Inserted::from_serialize(&document) })
+    }
+
+    /// Give the tensors that the page lists the user's names.
+    fn name(&self, document: &mut Value) {
+        let program = self.design.lowered.full.as_ref().expect("a design can train");
+        let names = Names::new(program, &self.project.source.text);
+        for list in ["/numbers", "/training/saturations"] {
+            let rows = document.pointer_mut(list).and_then(Value::as_array_mut);
+            for tensor in rows.into_iter().flatten().filter_map(|row| row.get_mut("tensor")) {
+                *tensor = names.value(tensor.as_str().unwrap_or_default()).into();
+            }
+        }
     }
 
     fn source(&self, document: &Value) -> Vec<Value> {

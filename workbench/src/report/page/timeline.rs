@@ -9,11 +9,13 @@
 
 use crate::Failure;
 use crate::report::page::charts;
+use crate::report::page::names::Names;
 use crate::report::page::watched::Watched;
 use arch::Image;
 use arch::image::Annotated;
 use arch::origin::Lines;
 use arch::timing::{self, Unit};
+use compiler::fixed::Program;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -22,7 +24,7 @@ use sim::array::watch::{Observation, StreamView};
 use sim::driver::{self, Driver, Run};
 use sim::grid::Stalls;
 use std::collections::VecDeque;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
 /// Steps that fill the machine before the two that are shown.
 const BEFORE: u32 = 3;
@@ -83,11 +85,11 @@ impl Bar {
     }
 }
 
-/// Run some steps of an image on the array and look at two of them; `source` is the program that it comes from.
+/// Run some steps of the image of a program on the array and look at two of them; `source` is its text.
 ///
 /// # Errors
 /// The array is stuck.
-pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
+pub fn watch(image: &Image, program: &Program, source: &str) -> Result<Timeline, Failure> {
     let words = driver::zeros(image);
     let mut seen = Seen::default();
     let mut watched = Watched::new(Array::without_words(&image.machine), |inside: &Observation, _| seen.add(inside));
@@ -97,7 +99,7 @@ pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
     driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     drop(driver);
     drop(watched);
-    Ok(of(&seen, image, source))
+    Ok(of(&seen, image, &Spoken { names: Names::new(program, source), source }))
 }
 
 /// Cycles from the sequencer's issue of a beat to the unit it is for: streams alu, root, move, load, scalar.
@@ -158,15 +160,15 @@ impl Seen {
     }
 }
 
-fn of(seen: &Seen, image: &Image, source: &str) -> Timeline {
+fn of(seen: &Seen, image: &Image, spoken: &Spoken<'_>) -> Timeline {
     let (Some(&first), Some(&last)) = (seen.starts.first(), seen.starts.last()) else {
         return Timeline { cycles: 0, steps: Vec::new(), lanes: Vec::new() };
     };
     let window = Window { seen, cycles: last - first };
     let machine = &image.machine;
-    let alu = window.bars(0, |n| Some(words(image.alu.get(n)?, source)));
+    let alu = window.bars(0, |n| Some(spoken.of(image.alu.get(n)?)));
     let root = |unit: Unit| {
-        let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| itself(root, source));
+        let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| spoken.of(root));
         window.bars(1, of_unit)
     };
     let (row_roots, global_root) = (root(Unit::Row), root(Unit::Global));
@@ -188,9 +190,9 @@ fn of(seen: &Seen, image: &Image, source: &str) -> Timeline {
     };
     let mut trees = [ahead(&row_roots, Unit::Row), ahead(&global_root, Unit::Global)].concat();
     trees.sort_by_key(|bar| bar.start);
-    let moves = window.bars(2, |n| Some(itself(image.moves.get(n)?, source)));
-    let load = window.bars(3, |n| Some(itself(image.load.get(n)?, source)));
-    let scalar = window.bars(4, |n| Some(words(image.scalar.get(n)?, source)));
+    let moves = window.bars(2, |n| Some(spoken.of(image.moves.get(n)?)));
+    let load = window.bars(3, |n| Some(spoken.of(image.load.get(n)?)));
+    let scalar = window.bars(4, |n| Some(spoken.of(image.scalar.get(n)?)));
     let lane = |unit: &'static str, bars: Vec<Bar>| Lane { unit, busy: busy(&bars), bars };
     let cycles = window.cycles;
     let mut lanes = vec![
@@ -208,14 +210,17 @@ fn of(seen: &Seen, image: &Image, source: &str) -> Timeline {
     Timeline { cycles, steps, lanes }
 }
 
-/// An instruction in the words of its program, and its lines.
-fn words<I>(at: &Annotated<I>, source: &str) -> (String, Lines) {
-    (at.what.clone(), at.origin.lines(source))
+/// The program in which instructions are spoken of.
+struct Spoken<'a> {
+    names: Names<'a>,
+    source: &'a str,
 }
 
-/// An instruction as the listing shows it, and its lines.
-fn itself<I: Display>(at: &Annotated<I>, source: &str) -> (String, Lines) {
-    (at.instruction.to_string(), at.origin.lines(source))
+impl Spoken<'_> {
+    /// An instruction in the user's names, and its lines.
+    fn of<I>(&self, at: &Annotated<I>) -> (String, Lines) {
+        (self.names.text(&at.what), at.origin.lines(self.source))
+    }
 }
 
 /// Cycles in which at least one of the bars is there.
