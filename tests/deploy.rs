@@ -133,5 +133,5 @@ fn a_table_that_judges_nothing_is_refused() {
     refused(&alike, "tell no score");
     refused(&one, "1 rows are too few");
     let trains = ["deploy", "programs/logistic.t", "--data", "examples/breast_cancer.csv", "--config", "tiny"];
-    fails(&trains, 2, &["this program trains"]);
+    fails(&trains, 2, &["this program trains: `train --save`", "Model.deploy"]);
 }

@@ -61,7 +61,7 @@ impl Case<'_> {
             self.project.shell,
             "{tool} deploy {model} --data {data} --config {config} --out {out} {more...} --force --format json --quiet"
         );
-        Ok(serde_json::from_str(&deploy.quiet().ignore_status().read()?)?)
+        Ok(serde_json::from_str(&deploy.quiet().ignore_status().ignore_stderr().read()?)?)
     }
 
     /// The cells of the table behind the configuration.

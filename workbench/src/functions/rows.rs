@@ -271,7 +271,8 @@ pub(crate) fn records(
 fn stateless(project: &Project, progress: &dyn Progress) -> Result<(Program, Vec<Diagnostic>), Failure> {
     project.is_program()?;
     if !is_function(project, false, true)? {
-        let message = "this program trains: `train --save` makes a model of it, which `predict` scores";
+        let message = "this program trains: `train --save` makes a model of it, which `predict` scores and `build` makes hardware for; \
+                       Model.deploy of the Python package scores the Verilog of a trained model";
         return Err(Failure::Usage(message.to_owned()));
     }
     let (program, warnings) = project.read(&project.options(&[]), None)?;

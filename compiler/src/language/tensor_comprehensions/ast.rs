@@ -62,6 +62,7 @@ pub(super) enum Extent<'s> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement<'s> {
     Assign(Assign<'s>),
+    Scatter(Scatter<'s>),
     /// `a, b = f(x, y)`
     Call {
         targets: Vec<Name<'s>>,
@@ -76,6 +77,17 @@ pub(super) struct Assign<'s> {
     pub(super) target: Name<'s>,
     /// `None` if there are no parentheses.
     pub(super) index: Option<Vec<Name<'s>>>,
+    pub(super) operator: Operator,
+    pub(super) value: Expression<'s>,
+    pub(super) clauses: Vec<Clause<'s>>,
+    pub(super) span: Span,
+}
+
+/// `target(places) operator value where clauses`, where a place is a number or computed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scatter<'s> {
+    pub(super) target: Name<'s>,
+    pub(super) places: Vec<Expression<'s>>,
     pub(super) operator: Operator,
     pub(super) value: Expression<'s>,
     pub(super) clauses: Vec<Clause<'s>>,

@@ -325,6 +325,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
                     Some((callee, arguments)) => self.call(&[assign.target], callee, &arguments, scope),
                     None => self.assign(assign, scope),
                 },
+                Statement::Scatter(scatter) => self.scatter(scatter, scope),
                 Statement::Call { targets, function: callee, arguments } => {
                     self.call(targets, *callee, arguments, scope);
                 }

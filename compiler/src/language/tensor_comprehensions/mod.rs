@@ -15,6 +15,7 @@ mod lower;
 mod mistakes;
 mod parser;
 mod ranges;
+mod scatter;
 mod scope;
 mod statement;
 mod types;

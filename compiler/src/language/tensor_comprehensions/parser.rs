@@ -12,7 +12,8 @@
 //! the next line that can start a statement, or at the next `def`.
 
 use super::ast::{
-    Assign, Binary, Clause, Declaration, Expression, Extent, Form, Function, Name, Operator, Outcome, Prefix, Statement,
+    Assign, Binary, Clause, Declaration, Expression, Extent, Form, Function, Name, Operator, Outcome, Prefix, Scatter,
+    Statement,
 };
 use super::lexer::{Located, Token};
 use super::mistakes;
@@ -169,12 +170,21 @@ where
         .then(name().separated_by(symbol(".")).at_least(1))
         .then(expression.clone().separated_by(symbol(",")).delimited_by(symbol("("), symbol(")")))
         .or_not();
-    let assign =
-        name().then(names.clone().or_not()).then(operator).then(expression).then(clauses).then_ignore(same).map_with(
-            |((((target, index), operator), value), clauses), extra| {
-                Statement::Assign(Assign { target, index, operator, value, clauses, span: span(extra.span()) })
-            },
-        );
+    let places =
+        expression.clone().separated_by(symbol(",")).collect::<Vec<_>>().delimited_by(symbol("("), symbol(")"));
+    let assign = name().then(places.or_not()).then(operator).then(expression).then(clauses).then_ignore(same).map_with(
+        |((((target, places), operator), value), clauses), extra| {
+            let span = span(extra.span());
+            let name = |place: &Expression<'s>| if let Form::Name(name) = place.form { Some(name) } else { None };
+            let Some(places) = places else {
+                return Statement::Assign(Assign { target, index: None, operator, value, clauses, span });
+            };
+            match places.iter().map(name).collect() {
+                Some(index) => Statement::Assign(Assign { target, index: Some(index), operator, value, clauses, span }),
+                None => Statement::Scatter(Scatter { target, places, operator, value, clauses, span }),
+            }
+        },
+    );
     let call = name()
         .separated_by(symbol(","))
         .at_least(2)
