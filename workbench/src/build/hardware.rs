@@ -236,7 +236,10 @@ impl<'a> Hardware<'a> {
     /// A synthesised netlist against its device, for people and for programs.
     fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
-        let Estimate { lut, ff, dsp, bram, .. } = resources::estimate(design, Some(self.facts.device.family()));
+        let family = self.facts.device.family();
+        let store = self.store(machine).unwrap_or_default();
+        let grid = resources::estimate(design, Some(family));
+        let Estimate { lut, ff, dsp, bram, .. } = resources::beside_store(grid, machine, family, store);
         // A grid takes no large memory.
         let estimated = [lut, ff, dsp, bram, 0];
         let mut text = format!(

@@ -338,7 +338,11 @@ pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode:
 
 /// A grid with its sample store.
 pub fn with_store(machine: &Machine, family: Family, of: Microcode, store: Store) -> Estimate {
-    let grid = estimate_of(machine, family, of);
+    beside_store(estimate_of(machine, family, of), machine, family, store)
+}
+
+/// What a grid takes, and its sample store.
+pub fn beside_store(grid: Estimate, machine: &Machine, family: Family, store: Store) -> Estimate {
     if store.rows == 0 {
         return grid;
     }
