@@ -53,30 +53,23 @@ fn netlist(machine: &Machine, family: &str) -> Rtl {
     netlist.simulation(&rtl, &toolbox).unwrap().expect("every cell has a model")
 }
 
-/// The batch on the array and on `netlist`: how many words agreed.
-fn train(machine: &Machine, netlist: &Rtl) -> Result<u64, String> {
-    let library = Library::build(netlist, &sim::verilator::Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    let mut pair = Lockstep::new(Array::new(machine), GridDevice::new(&library, machine));
+/// The batch on the array and on `netlist`: as many words agree as there are. That others are noticed shows `netlist`, on less Verilog.
+fn train(family: &str) {
+    let machine = Machine::try_from(spec()).unwrap();
+    let netlist = netlist(&machine, family);
+    let library = Library::build(&netlist, &sim::verilator::Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut pair = Lockstep::new(Array::new(&machine), GridDevice::new(&library, &machine));
     let agreement = climb(&spec()).run(&mut pair, Stalls::seeded(3, 40, 40));
-    match pair.mismatch() {
-        Some(mismatch) => Err(mismatch.to_string()),
-        None => Ok(agreement.map_err(|fall| fall.to_string())?.words),
-    }
+    assert!(pair.mismatch().is_none(), "{:?}", pair.mismatch().map(ToString::to_string));
+    assert!(agreement.unwrap_or_else(|fall| panic!("{fall}")).words >= 3);
 }
 
 #[test]
 fn ecp5() {
-    let machine = Machine::try_from(spec()).unwrap();
-    assert!(train(&machine, &netlist(&machine, "ecp5")).unwrap() >= 3);
+    train("ecp5");
 }
 
 #[test]
-fn ice40_and_a_wrong_cell_is_noticed() {
-    let machine = Machine::try_from(spec()).unwrap();
-    let mut netlist = netlist(&machine, "ice40");
-    assert!(train(&machine, &netlist).unwrap() >= 3);
-    let (right, wrong) = ("(I0 || I1) && CI", "(I0 || I1) && !CI");
-    assert!(netlist.verilog.contains(right), "the model of SB_CARRY has changed");
-    netlist.verilog = netlist.verilog.replace(right, wrong);
-    assert!(train(&machine, &netlist).is_err(), "sums with wrong carries went unnoticed");
+fn ice40() {
+    train("ice40");
 }

@@ -19,19 +19,18 @@ const PLACES: &[&str] = &["place_1", "place_2", "place_3", "place_4", "place_5",
 impl<'s> Lowering<'s, '_> {
     pub(super) fn scatter(&mut self, scatter: &Scatter<'s>, scope: &mut Scope<'s>) {
         let Scatter { target, places, operator, value, clauses, span } = scatter;
-        let Some(view) = scope.tensors.get(target.text) else {
+        let Some(domain) = Self::known_domain(*target, scope) else {
             self.report(
                 Diagnostic::new(Code::UndefVal, target.span, format!("`{}` has no ranges yet", target.text))
                     .with_label("its places are computed")
-                    .with_help("assign all of it before, for example `o(i) = 0.0 where i in 0:N`"),
+                    .with_help("assign all of it before, or state its extents: `-> (float(N) o)`"),
             );
             return;
         };
-        let domain = view.domain.clone();
         let computed = places.iter().filter(|place| !matches!(place.form, Form::Name(_))).count();
         if domain.len() != places.len() || computed > PLACES.len() {
             let message = format!("`{}` has {} dimensions, {} given", target.text, domain.len(), places.len());
-            self.report(Diagnostic::new(Code::Rank, target.span, message).with_note(view.span, "assigned before"));
+            self.report(Diagnostic::new(Code::Rank, target.span, message));
             return;
         }
         let mut clauses = clauses.clone();

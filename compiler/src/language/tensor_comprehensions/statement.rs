@@ -52,6 +52,13 @@ impl<'s> Lowering<'s, '_> {
             self.report(Diagnostic::new(Code::Rank, target.span, message).with_note(note, "assigned before"));
             return;
         }
+        // What nothing else bounds runs over the tensor that is updated.
+        for (variable, &range) in Self::known_domain(target, scope).unwrap_or_default().iter().enumerate() {
+            let of_it = |constraint: &ranges::Constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable);
+            if variable < index.len() && !frame.constraints.iter().any(of_it) {
+                frame.stated[variable].get_or_insert(range);
+            }
+        }
         let Some(ranges) = self.ranges(target, &frame, scope) else { return };
         if self.settle_guarded(&mut frame, &ranges).is_none() {
             return;
@@ -69,6 +76,18 @@ impl<'s> Lowering<'s, '_> {
             );
         }
         self.write(assign, value, frame, &ranges, scope);
+    }
+
+    /// The coordinates of a tensor that was assigned before, or whose extents the head of the function states.
+    pub(super) fn known_domain(target: Name<'s>, scope: &Scope<'s>) -> Option<Vec<Range>> {
+        if let Some(old) = scope.tensors.get(target.text) {
+            return Some(old.domain.clone());
+        }
+        let extent = |extent: &Extent<'s>| match extent {
+            Extent::Integer(value, _) => Some((0, *value)),
+            Extent::Name(name) => scope.sizes.get(name.text).map(|&(value, _)| (0, value)),
+        };
+        scope.stated.get(target.text)?.extents.iter().map(extent).collect()
     }
 
     /// Make the tensor and the Nest.
