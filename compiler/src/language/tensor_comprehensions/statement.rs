@@ -54,7 +54,8 @@ impl<'s> Lowering<'s, '_> {
         }
         // What nothing else bounds runs over the tensor that is updated.
         for (variable, &range) in Self::known_domain(target, scope).unwrap_or_default().iter().enumerate() {
-            let of_it = |constraint: &ranges::Constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable);
+            let of_it =
+                |constraint: &ranges::Constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable);
             if variable < index.len() && !frame.constraints.iter().any(of_it) {
                 frame.stated[variable].get_or_insert(range);
             }
