@@ -52,14 +52,7 @@ impl<'s> Lowering<'s, '_> {
             self.report(Diagnostic::new(Code::Rank, target.span, message).with_note(note, "assigned before"));
             return;
         }
-        // What nothing else bounds runs over the tensor that is updated.
-        for (variable, &range) in Self::known_domain(target, scope).unwrap_or_default().iter().enumerate() {
-            let of_it =
-                |constraint: &ranges::Constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable);
-            if variable < index.len() && !frame.constraints.iter().any(of_it) {
-                frame.stated[variable].get_or_insert(range);
-            }
-        }
+        Self::bound_by_target(target, index.len(), &mut frame, scope);
         let Some(ranges) = self.ranges(target, &frame, scope) else { return };
         if self.settle_guarded(&mut frame, &ranges).is_none() {
             return;
@@ -89,6 +82,17 @@ impl<'s> Lowering<'s, '_> {
             Extent::Name(name) => scope.sizes.get(name.text).map(|&(value, _)| (0, value)),
         };
         scope.stated.get(target.text)?.extents.iter().map(extent).collect()
+    }
+
+    /// What nothing else bounds runs over the tensor that is updated.
+    fn bound_by_target(target: Name<'s>, rank: usize, frame: &mut Frame<'s>, scope: &Scope<'s>) {
+        for (variable, &range) in Self::known_domain(target, scope).unwrap_or_default().iter().enumerate() {
+            let of_it =
+                |constraint: &ranges::Constraint| constraint.index.terms.iter().any(|term| term.0.0 == variable);
+            if variable < rank && !frame.constraints.iter().any(of_it) {
+                frame.stated[variable].get_or_insert(range);
+            }
+        }
     }
 
     /// Make the tensor and the Nest.
