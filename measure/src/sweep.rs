@@ -97,7 +97,7 @@ impl Sweeps<'_> {
         Ok(count)
     }
 
-    /// Killed with all that it has started in its group, half a second after it began or later: by its last kill it may be done. How many kills came
+    /// Killed with all that it has started in its group, in the middle half of an unbroken sweep's time: by its last kill it may be done. How many kills came
     /// while it was at work.
     fn kill(&self, kills: u32, took: Duration, seed: u64) -> Result<u32, Box<dyn Error>> {
         let (mut hits, mut state) = (0, seed);
@@ -106,7 +106,7 @@ impl Sweeps<'_> {
             // Knuth's MMIX.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let part = (state >> 33) as f64 / f64::from(1u32 << 31);
-            sleep(Duration::from_millis(500) + took.mul_f64(2.0 * part / f64::from(kills)));
+            sleep(took.mul_f64(0.25 + part / 2.0));
             if child.try_wait()?.is_none() {
                 let group = format!("-{}", child.id());
                 cmd!(self.project.shell, "sh -c 'kill -s KILL -- $0' {group}").quiet().run()?;
@@ -158,8 +158,8 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
     let snakemake = project.group("sweep")?.join("bin/snakemake");
     let sweeps = Sweeps { project, tool: project.tool(false)?, snakemake, path, out };
 
-    let begin = Instant::now();
     sweeps.begin("through", what)?;
+    let begin = Instant::now();
     sweeps.work("through", &["-c2"], "the sweep that runs through fails")?;
     let took = begin.elapsed();
     let rows = fs::read_to_string(sweeps.out.join("through/report/table.csv"))?.lines().count() - 1;

@@ -70,6 +70,11 @@ const EVERYWHERE: Shape = Shape::Uniform(|_, _| f64::INFINITY);
 /// Grows until it saturates.
 const UNTIL_IT_SATURATES: Shape = Shape::Uniform(|_, limit| libm::log(limit).max(0.0) + 1.0);
 
+/// Of positive arguments, from minus infinity.
+const FROM_LOWEST: Hardware = Hardware::Table(Shape::Octaves(Below::Lowest));
+/// Of positive arguments, from infinity.
+const FROM_HIGHEST: Hardware = Hardware::Table(Shape::Octaves(Below::Highest));
+
 functions! {
     /// `1 / (1 + exp(-x))`
     "sigmoid" Sigmoid(x) = 1.0 / (1.0 + libm::exp(-x)), {
@@ -421,14 +426,14 @@ functions! {
     "y0" Y0(x) = if x <= 0.0 { f64::NAN } else { libm::y0(x) }, {
         derivative: &["-y1(x)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
+        hardware: FROM_LOWEST,
         comprehensions: &["y0"],
     }
     /// Bessel function of the second kind, order 1.
     "y1" Y1(x) = if x <= 0.0 { f64::NAN } else { libm::y1(x) }, {
         derivative: &["y0(x) - y / x"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
+        hardware: FROM_LOWEST,
         comprehensions: &["y1"],
     }
     /// Modified Bessel function of the first kind, order 0.
@@ -454,20 +459,20 @@ functions! {
     "lgamma" Lgamma(x) = libm::lgamma(x), {
         derivative: &["digamma(x)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
+        hardware: FROM_HIGHEST,
         comprehensions: &["lgamma"],
     }
     /// Derivative of `lgamma`.
     "digamma" Digamma(x) = special::digamma(x), {
         derivative: &["trigamma(x)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
+        hardware: FROM_LOWEST,
     }
     /// Derivative of `digamma`.
     "trigamma" Trigamma(x) = special::trigamma(x), {
         derivative: &["-2 * hurwitz_zeta(x, 3)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
+        hardware: FROM_HIGHEST,
     }
     /// The sum of `1 / (x + k)^s` over all whole `k` from 0, continued to `s` below 1.
     "hurwitz_zeta" HurwitzZeta(x, s) = special::hurwitz_zeta(x, s), {
@@ -492,7 +497,7 @@ functions! {
     "erfcinv_tail" ErfcinvTail(x) = if x < 1.0 { special::erfcinv(x) } else { 0.0 }, {
         derivative: &["select(x < 1, -0.886226925452758 * exp(y * y), 0)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
+        hardware: FROM_HIGHEST,
     }
     /// `exp(x * x) * erfc(x)`
     "erfcx" Erfcx(x) = special::erfcx(x), {

@@ -35,9 +35,6 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         (Some(Token::Symbol(")")), Some(Token::Symbol("=")), _) => {
             "perhaps an expression of the line before runs on into this one: put it in parentheses"
         }
-        (_, Some(Token::Integer(_) | Token::Symbol("+" | "-" | "*")), _) if expected.has(")") || expected.has(",") => {
-            "on the left side of a statement stand plain index names"
-        }
         (
             _,
             Some(Token::Min | Token::Max | Token::In | Token::Where | Token::Exists | Token::Def | Token::Type(_)),
