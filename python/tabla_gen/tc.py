@@ -141,10 +141,11 @@ class Function:
             raise errors.UsageError(f"{self.name} takes {len(self._types)} arrays ({known}), not {len(inputs)}", "E-USAGE")
         record = {}
         for (name, kind), value in zip(self._types.items(), inputs, strict=True):
-            whole = kind.startswith(("int", "uint", "byte", "bool"))
-            record[name] = _array(value).astype(np.int64 if whole else np.float64)
-        given = dict(zip(self.results, _several(outputs), strict=False))
-        record.update({name: _array(given[name]).astype(float) for name in self._updated if given.get(name) is not None})
+            given, whole = _array(value), kind.startswith(("int", "uint", "byte", "bool"))
+            # A fraction is not cut off: the program refuses it.
+            record[name] = given.astype(np.int64 if whole and given.dtype.kind != "f" else np.float64)
+        filled = dict(zip(self.results, _several(outputs), strict=False))
+        record.update({name: _array(filled[name]).astype(float) for name in self._updated if filled.get(name) is not None})
         return record
 
     def __call__(self, *inputs: ArrayLike, outputs: Any = None, engine: Engine = "golden", **unused: Any) -> Result:
@@ -252,7 +253,7 @@ def assert_almost_equal(diff: Any, expected: Any, *_inputs: Any, operations: int
 
 def _is_updated(name: str, body: str) -> bool:
     """Whether the first statement of a result continues from the caller's values."""
-    first = re.search(rf"(?<![\w.]){name}\s*(?:\([^)]*\))?\s*(\+=!?|\*=!?|min=!?|max=!?|=(?!=))", body)
+    first = re.search(rf"(?<![\w.]){name}\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*(\+=!?|\*=!?|min=!?|max=!?|=(?!=))", body)
     return first is not None and first[1] != "=" and not first[1].endswith("!")
 
 

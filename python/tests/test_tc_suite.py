@@ -324,15 +324,15 @@ spread = "def f(int32 n, float(4) x) -> (y) { y(i) = x(i) + n where i in 0:4 }"
 V, U, Z = reals(4), reals(4), reals(4)
 COMPARED = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal}
 CORNERS = {
-    "E1": ("def f[] {}", "E-SYNTAX"),
+    "E1": ("def f[] {}", "no function"),
     "E2": (copied, np.copy, V),
     "E3": (copied.replace("f(", "main(", 1), np.copy, V),
     "E4": ("def f(float x) -> (y) { y = x }", np.copy, np.float64(0.5)),
     "E5": ("def f() -> (y) { y(i) = 7 where i in 0:5 }", lambda: np.full(5, 7)),
     "E6": ("def f(float x) -> (y) { y(i) = x where i in 0:5 }", lambda x: np.full(5, x), np.float64(0.5)),
-    "E7": (spread, "E-", np.int32(3)),
-    "E8": (spread, "E-", np.float64(0.5), V),
-    "E9": (spread, "E-", np.ones((1, 2), np.int32), V),
+    "E7": (spread, "takes 2 arrays", np.int32(3)),
+    "E8": (spread, "E-TYPE", np.float64(0.5), V),
+    "E9": (spread, "E-SHAPE", np.ones((1, 2), np.int32), V),
     "E10": (spread, lambda n, x: n + x, np.int32(3), V),
     "E11": ("def f(float(4) x) -> (y) { y(i) = x(i + 0.5) }", "E-TYPE", V),
     "E12": ("def f(int32 n, float(4) x) -> (y) { y(i) += x(i + j) where j in 0:n, i in 0:2 }", "E-KIND", np.int32(1), V),
@@ -366,7 +366,7 @@ def test_the_corner_cases_have_values_or_are_refused(name):
     text, expected, *inputs = CORNERS[name]
     entry = "main" if " main(" in text else "f"
     if isinstance(expected, str):
-        with pytest.raises(errors.Error, match=expected):
+        with pytest.raises(errors.TablaError, match=expected):
             tc.define(text, name=entry)(*inputs)
         return
     right, found = expected(*inputs), tc.define(text, name=entry)(*inputs)
