@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// Buses of the columns, if there are any: the results of rows with the same number modulo this share one.
-    pub fn crossings(&self) -> u32 {
+    pub fn column_bus_count(&self) -> u32 {
         self.pus.min(self.pes_per_pu)
     }
 

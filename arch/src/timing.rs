@@ -66,7 +66,7 @@ pub enum Unit {
     /// The root of the global tree.
     Global,
     /// The roots of the rows' trees, where their results go to the columns: row r and column c meet where both are the same modulo
-    /// [`Machine::crossings`].
+    /// [`Machine::column_bus_count`].
     Across,
 }
 

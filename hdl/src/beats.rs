@@ -236,7 +236,7 @@ pub(crate) struct Widths {
     /// Column buses, and everything that belongs to them: 0 or 1.
     pub(crate) column_buses: usize,
     /// Buses of the columns, if they have any.
-    pub(crate) crossings: u32,
+    pub(crate) column_bus_count: u32,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
     /// The words of a row's pads lie side by side in one memory each.
@@ -302,7 +302,7 @@ impl Widths {
             bypass_lanes: if machine.lane_for_each() { machine.pes_per_pu() } else { 0 },
             scalars: machine.scalar().into(),
             column_buses: machine.column_buses().into(),
-            crossings: machine.crossings(),
+            column_bus_count: machine.column_bus_count(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,

@@ -91,7 +91,7 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let (scalar_moves_halfway, scalar_loads_halfway): [Stage<ForScalar>; scalars] = beat;
     let column_moves_halfway: [Stage<ForColumns>; widths.column_buses] = beat;
     /// Results of rows that share the bus of a column.
-    let bus_joins = [RootJoin(widths.word); widths.column_buses as u32 * (rows - widths.crossings)];
+    let bus_joins = [RootJoin(widths.word); widths.column_buses as u32 * (rows - widths.column_bus_count)];
     let pus = [ProcessingUnit(clock, reset, widths, functions); rows];
     /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
     let lane_trees =

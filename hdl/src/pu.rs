@@ -101,7 +101,7 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let columns = widths.columns;
     let parked = |_: &str| widths.gradient;
     let (tiles, exchanges) = (widths.gradients, widths.exchanges);
-    let (column_buses, crossed) = (widths.column_buses, widths.crossings * widths.column_buses as u32);
+    let (column_buses, crossed) = (widths.column_buses, widths.column_bus_count * widths.column_buses as u32);
     let alu: In<AluBeat> = beat;
     let alu_mask: In<columns>;
     /// One if there are gradient pads.

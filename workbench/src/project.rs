@@ -292,7 +292,7 @@ impl Project {
 
     /// What a model that is trained here keeps of it.
     pub(crate) fn recipe(&self, train: &Settings) -> Recipe {
-        let (machine, numbers) = (self.spec_of_numbers().seen(), self.config.numbers.clone());
+        let (machine, numbers) = (self.spec_of_numbers().of_programs(), self.config.numbers.clone());
         Recipe { train: train.clone(), machine, numbers }
     }
 

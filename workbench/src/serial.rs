@@ -289,7 +289,7 @@ impl AttachedBoard {
     /// It is another grid.
     pub fn check_config(&self, config: &Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
         let there = MachineSpec::from(self.machine.clone());
-        let differences = differences(&config.spec.seen(), &MachineSpec::from(config.machine.clone()), &there);
+        let differences = differences(&config.spec.of_programs(), &MachineSpec::from(config.machine.clone()), &there);
         let name = || source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
         let asks = matches!(config.board.store, StoreOption::Bram | StoreOption::Sdram);
         if differences.is_empty() && asks && self.store_rows == 0 {

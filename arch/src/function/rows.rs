@@ -426,14 +426,12 @@ functions! {
     "y0" Y0(x) = if x <= 0.0 { f64::NAN } else { libm::y0(x) }, {
         derivative: &["-y1(x)"],
         domain: Domain::Above(0.0),
-        hardware: FROM_LOWEST,
         comprehensions: &["y0"],
     }
     /// Bessel function of the second kind, order 1.
     "y1" Y1(x) = if x <= 0.0 { f64::NAN } else { libm::y1(x) }, {
         derivative: &["y0(x) - y / x"],
         domain: Domain::Above(0.0),
-        hardware: FROM_LOWEST,
         comprehensions: &["y1"],
     }
     /// Modified Bessel function of the first kind, order 0.
@@ -452,7 +450,6 @@ functions! {
     "tgamma" Tgamma(x) = libm::tgamma(x), {
         derivative: &["y * digamma(x)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::WrittenOut("exp(lgamma(x))"),
         comprehensions: &["tgamma"],
     }
     /// Logarithm of the size of the gamma function.
@@ -483,26 +480,17 @@ functions! {
     "erfinv" Erfinv(x) = special::erfinv(x), {
         derivative: &["0.886226925452758 * exp(y * y)"],
         domain: Domain::Inside(1.0),
-        hardware: Hardware::WrittenOut("select(x < 0, -1, 1) * erfcinv_tail(1 - abs(x))"),
         comprehensions: &["erfinv"],
     }
     /// The number whose complementary error function is `x`.
     "erfcinv" Erfcinv(x) = special::erfcinv(x), {
         derivative: &["-0.886226925452758 * exp(y * y)"],
         domain: Domain::Between(0.0, 2.0),
-        hardware: Hardware::WrittenOut("select(x < 1, 1, -1) * erfcinv_tail(1 - abs(1 - x))"),
         comprehensions: &["erfcinv"],
-    }
-    /// `erfcinv(x)` up to 1, then 0: the part of which the grid has a table.
-    "erfcinv_tail" ErfcinvTail(x) = if x < 1.0 { special::erfcinv(x) } else { 0.0 }, {
-        derivative: &["select(x < 1, -0.886226925452758 * exp(y * y), 0)"],
-        domain: Domain::Above(0.0),
-        hardware: FROM_HIGHEST,
     }
     /// `exp(x * x) * erfc(x)`
     "erfcx" Erfcx(x) = special::erfcx(x), {
         derivative: &["2 * x * y - 1.1283791670955126"],
-        hardware: Hardware::Table(EVERYWHERE),
         comprehensions: &["erfcx"],
     }
     /// The probability that a normal variable is below `x`.
@@ -515,7 +503,6 @@ functions! {
     "normcdfinv" Normcdfinv(x) = special::normcdfinv(x), {
         derivative: &["2.5066282746310002 * exp(0.5 * (y * y))"],
         domain: Domain::Between(0.0, 1.0),
-        hardware: Hardware::WrittenOut("select(x < 0.5, -1.4142135623730951, 1.4142135623730951) * erfcinv_tail(1 - abs(1 - 2 * x))"),
         comprehensions: &["normcdfinv"],
     }
     /// `sin(pi * x)`

@@ -102,9 +102,9 @@ macro_rules! machine_keys {
 
             /// The same without what programs do not see.
             #[must_use]
-            pub fn seen(&self) -> MachineSpec {
-                let unseen: Vec<&str> = keys().iter().filter(|key| !key.seen).map(|key| key.name).collect();
-                MachineSpec { $($key: self.$key.filter(|_| !unseen.contains(&stringify!($key))),)+ }
+            pub fn of_programs(&self) -> MachineSpec {
+                let hidden: Vec<&str> = keys().iter().filter(|key| !key.affects_programs).map(|key| key.name).collect();
+                MachineSpec { $($key: self.$key.filter(|_| !hidden.contains(&stringify!($key))),)+ }
             }
 
             /// The same, and what it leaves open as large as the largest of `machines` has it.
@@ -132,64 +132,64 @@ macro_rules! machine_keys {
 
 machine_keys! {
     /// Processing units (rows of the grid).
-    pus: u32 = Rule::number(8, 1..=MOST_ROWS).told("1..=128, or \"auto\": as many as the board holds");
+    pus: u32 = Rule::number(8, 1..=MOST_ROWS).range_doc("1..=128, or \"auto\": as many as the board holds");
     /// Processing engines per PU (columns of the grid).
     pes_per_pu: u32 = Rule::number(8, 1..=MOST_COLUMNS);
     /// Bits of a word.
     word: u32 = Rule::number(16, 8..=32);
     /// Bits of an accumulator.
-    accumulator: u32 = Rule::number(default_accumulator(word), 2 * word..=96).told("2 * word..=96")
-        .by_default("as the program needs on a grid for a board, but at most, and else, 48 for words up to 16 bits, 80 above");
+    accumulator: u32 = Rule::number(default_accumulator(word), 2 * word..=96).range_doc("2 * word..=96")
+        .default_doc("as the program needs on a grid for a board, but at most, and else, 48 for words up to 16 bits, 80 above");
     /// Words per transfer of the input stream; a divisor of the number of PEs.
-    stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=MOST_WORDS).by_default("the largest divisor up to 16");
+    stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=MOST_WORDS).default_doc("the largest divisor up to 16");
     /// Words per transfer of the output stream; a power of two that divides `pus`.
-    output_words: u32 = Rule::number(1, 1..=MOST_WORDS).by_default("as many as the board takes, 1 without a board");
+    output_words: u32 = Rule::number(1, 1..=MOST_WORDS).default_doc("as many as the board takes, 1 without a board");
     /// Words that leave the grid in one beat and wait in the output FIFO, from which they go while the next step computes; a power of two that divides `pus`, or the number of PEs.
-    emit_words: u32 = Rule::number(0, 2..=MOST_PES).or_zero("as many as `output_words`");
+    emit_words: u32 = Rule::number(0, 2..=MOST_PES).zero_means("as many as `output_words`");
     /// Words of model scratchpad (weights) per PE.
-    model_depth: u32 = Rule::depth(256, 2..=1 << 16).by_default("as needed");
+    model_depth: u32 = Rule::depth(256, 2..=1 << 16).default_doc("as needed");
     /// Words of data scratchpad per PE and bank; there are two banks.
-    data_depth: u32 = Rule::depth(256, 2..=1 << 15).by_default("as needed");
+    data_depth: u32 = Rule::depth(256, 2..=1 << 15).default_doc("as needed");
     /// Words of each of the two temporary scratchpads per PE.
-    temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).by_default("as needed");
+    temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).default_doc("as needed");
     /// Words, as wide as the accumulator, of the gradient scratchpad per PE, in which sums over a batch wait between its tiles.
-    gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).or_zero("batches are not cut").by_default("as needed");
+    gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).zero_means("batches are not cut").default_doc("as needed");
     /// A way out of the gradient scratchpads and back, for boards that share every batch.
     partial_sums: bool = Rule::any(false);
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
-    block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen()
-        .by_default("0; where pads lie in rows, what keeps shallow ones in look-up tables; on a board with too few of these, what leaves them to shallow ones");
+    block_depth: u32 = Rule::number(0, 1..=1 << 17).zero_means("synthesis decides").of_hardware_only()
+        .default_doc("0; where pads lie in rows, what keeps shallow ones in look-up tables; on a board with too few of these, what leaves them to shallow ones");
     /// Scratchpads of all PEs of a row, whose addresses are the same, lie side by side in one memory.
-    pads_in_rows: bool = Rule::any(false).unseen()
-        .by_default("if scratchpads of block memories would decide a board's clock, or steps get shorter by it");
+    pads_in_rows: bool = Rule::any(false).of_hardware_only()
+        .default_doc("if scratchpads of block memories would decide a board's clock, or steps get shorter by it");
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
-    pad_register: bool = Rule::any(false).by_default("if scratchpads of block memories would decide a board's clock");
+    pad_register: bool = Rule::any(false).default_doc("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.
-    program_depth: u32 = Rule::depth(64, 4..=MOST_INSTRUCTIONS).by_default("as needed");
+    program_depth: u32 = Rule::depth(64, 4..=MOST_INSTRUCTIONS).default_doc("as needed");
     /// Entries of the function tables.
-    table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
-        .by_default("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");
+    table_entries: u32 = Rule::depth(1024, 64..=1 << 14).zero_means("no function units")
+        .default_doc("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");
     /// Beats that the output FIFO holds.
     output_fifo: u32 = Rule::depth(32, 4..=4096);
     /// A divider in each root unit, beside its function unit.
-    divider: bool = Rule::any(false).by_default("if the program divides");
+    divider: bool = Rule::any(false).default_doc("if the program divides");
     /// Accumulators and trees take the largest or smallest as well as the sum.
-    extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
+    extremes: bool = Rule::any(false).default_doc("if the program has maxima or minima of several values");
     /// Processing engines square the difference of two words in one beat.
-    squares: bool = Rule::any(false).by_default("if the program sums squared differences");
+    squares: bool = Rule::any(false).default_doc("if the program sums squared differences");
     /// Processing engines and roots make a negative result 0 in the beat that rounds it.
-    rectifiers: bool = Rule::any(false).by_default("if the program has rectifiers");
+    rectifiers: bool = Rule::any(false).default_doc("if the program has rectifiers");
     /// Buses that bring results of rows to columns with the same number, modulo the fewer of both; on grids where one number divides the other.
-    column_buses: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
+    column_buses: bool = Rule::any(false).default_doc("if the steps get shorter by it, and false on a board");
     /// A scalar unit beside the global root, for values that are the same in all PEs.
-    scalar: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
+    scalar: bool = Rule::any(false).default_doc("if the steps get shorter by it, and false on a board");
     /// Places by which a PE can shift the start of a sum to the left; short lists make small PEs (up to 8 amounts: no barrel).
-    alignments: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 14, 15, 16]))
-        .by_default("as the program needs on a grid for a board, else any");
+    alignments: Amounts = Rule::any(Amounts::ANY).range_doc("0..=63").example(few(&[0, 14, 15, 16]))
+        .default_doc("as the program needs on a grid for a board, else any");
     /// Places by which a PE can shift a sum to the right.
-    shifts: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 14, 15, 16])).by_default("likewise");
+    shifts: Amounts = Rule::any(Amounts::ANY).range_doc("0..=63").example(few(&[0, 14, 15, 16])).default_doc("likewise");
     /// Places by which a root can shift a sum to the right.
-    root_shifts: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 16])).by_default("likewise");
+    root_shifts: Amounts = Rule::any(Amounts::ANY).range_doc("0..=63").example(few(&[0, 16])).default_doc("likewise");
 }
 
 /// Why a key cannot be set.

@@ -1,4 +1,4 @@
-//! What a key of the `[machine]` table may be: its default, its range, and how both are told.
+//! What a key of the `[machine]` table may be: its default, its range, and how both are documented.
 
 use super::MachineError;
 use crate::amounts::Amounts;
@@ -17,7 +17,7 @@ pub struct Key {
     /// What values a schema allows.
     pub schema: Schema,
     /// Whether programs see it: if not, it says only how hardware is made, and the registers of a grid do not have it.
-    pub seen: bool,
+    pub affects_programs: bool,
 }
 
 /// A kind of value.
@@ -118,7 +118,7 @@ impl Setting for Amounts {
     }
 }
 
-/// The default of a key, what else it may be, and how that is told.
+/// The default of a key, what else it may be, and how that is documented.
 pub(super) struct Rule<T> {
     /// What it is where nobody says anything.
     pub(super) default: T,
@@ -126,10 +126,10 @@ pub(super) struct Rule<T> {
     /// What 0 means, if it is outside of the range and allowed.
     zero: Option<&'static str>,
     power_of_two: bool,
-    told_range: Option<&'static str>,
-    told_default: Option<&'static str>,
+    range_doc: Option<&'static str>,
+    default_doc: Option<&'static str>,
     example: Option<T>,
-    seen: bool,
+    affects_programs: bool,
 }
 
 impl<T: Setting> Rule<T> {
@@ -140,31 +140,31 @@ impl<T: Setting> Rule<T> {
             range: None,
             zero: None,
             power_of_two: false,
-            told_range: None,
-            told_default: None,
+            range_doc: None,
+            default_doc: None,
             example: None,
-            seen: true,
+            affects_programs: true,
         }
     }
 
     /// Tell the default like this: it follows from other keys, or from the program.
-    pub(super) fn by_default(self, text: &'static str) -> Rule<T> {
-        Rule { told_default: Some(text), ..self }
+    pub(super) fn default_doc(self, text: &'static str) -> Rule<T> {
+        Rule { default_doc: Some(text), ..self }
     }
 
     /// Tell the range like this.
-    pub(super) fn told(self, text: &'static str) -> Rule<T> {
-        Rule { told_range: Some(text), ..self }
+    pub(super) fn range_doc(self, text: &'static str) -> Rule<T> {
+        Rule { range_doc: Some(text), ..self }
     }
 
     /// Show this value instead of the default.
-    pub(super) fn like(self, example: T) -> Rule<T> {
+    pub(super) fn example(self, example: T) -> Rule<T> {
         Rule { example: Some(example), ..self }
     }
 
     /// It says only how hardware is made: the same programs run in the same way.
-    pub(super) fn unseen(self) -> Rule<T> {
-        Rule { seen: false, ..self }
+    pub(super) fn of_hardware_only(self) -> Rule<T> {
+        Rule { affects_programs: false, ..self }
     }
 
     /// What the machine has: the value that is given, or the default.
@@ -174,24 +174,30 @@ impl<T: Setting> Rule<T> {
 
     /// What the table and this rule say of a key.
     pub(super) fn key(&self, name: &'static str, what: &str) -> Key {
-        let range = self.told_range.map(str::to_owned).or_else(|| {
+        let range = self.range_doc.map(str::to_owned).or_else(|| {
             let range = self.range.as_ref()?;
             Some(format!("{}..={}", range.start(), range.end()))
         });
         let zero = self.zero.map(|meaning| format!("0 = {meaning}"));
         let rounded = self.power_of_two.then(|| "rounded up to a power of two".to_owned());
-        let default = self.told_default.map_or_else(|| self.default.toml(), str::to_owned);
+        let default = self.default_doc.map_or_else(|| self.default.toml(), str::to_owned);
         let what = what.trim().trim_end_matches('.').to_owned();
         let parts: Vec<String> = [Some(what), range, rounded, zero].into_iter().flatten().collect();
         let text = format!("{}; default: {default}", parts.join(", "));
         let mut schema = T::schema();
         schema.insert("description".to_owned(), text.clone().into());
-        if let (Some(range), None) = (&self.range, self.told_range) {
+        if let (Some(range), None) = (&self.range, self.range_doc) {
             let low = if self.zero.is_some() { 0 } else { *range.start() };
             schema.insert("minimum".to_owned(), low.into());
             schema.insert("maximum".to_owned(), (*range.end()).into());
         }
-        Key { name, text, example: self.example.unwrap_or(self.default).toml(), schema, seen: self.seen }
+        Key {
+            name,
+            text,
+            example: self.example.unwrap_or(self.default).toml(),
+            schema,
+            affects_programs: self.affects_programs,
+        }
     }
 }
 
@@ -207,7 +213,7 @@ impl Rule<u32> {
     }
 
     /// 0 is allowed, too.
-    pub(super) fn or_zero(self, meaning: &'static str) -> Rule<u32> {
+    pub(super) fn zero_means(self, meaning: &'static str) -> Rule<u32> {
         Rule { zero: Some(meaning), ..self }
     }
 }

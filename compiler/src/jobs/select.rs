@@ -117,7 +117,7 @@ impl Context<'_> {
     }
 
     /// A job whose results go from the rows to the columns, as one for each part of them.
-    fn crossings(&self, job: Job) -> Vec<Job> {
+    fn sent_to_columns(&self, job: Job) -> Vec<Job> {
         let across = self.reshard.and_then(|reshard| reshard.across());
         let Some((crossing, iterator)) = crossing(self.machine).zip(across) else { return vec![job] };
         let dimension = self.operation.out_index.iter().position(|form| form.as_iterator() == Some(IterId(iterator)));
@@ -393,7 +393,7 @@ impl<'a> Selection<'a> {
             Route::Inside => job,
             Route::Tree { unit, .. } => self.through_tree(job, unit, *shift, None),
         };
-        self.context.crossings(job)
+        self.context.sent_to_columns(job)
     }
 
     /// The start of each product, and the steps of all.

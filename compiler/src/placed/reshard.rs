@@ -47,7 +47,7 @@ pub(crate) struct Crossing {
 
 /// The crossing of a grid; `None`: it has as many rows as columns.
 pub(crate) fn crossing(machine: &Machine) -> Option<Crossing> {
-    let (rows, columns, buses) = (machine.pus(), machine.pes_per_pu(), machine.crossings());
+    let (rows, columns, buses) = (machine.pus(), machine.pes_per_pu(), machine.column_bus_count());
     (rows != columns).then_some(Crossing { buses, of_rows: rows / buses, of_columns: columns / buses })
 }
 

@@ -397,7 +397,9 @@ impl<V: Values> Lanes<V> {
         // Across they pass one more register.
         let (rows, across) = (in_cycle(self.now), self.now.checked_sub(1).and_then(in_cycle));
         let across = match i.source {
-            Unit::Across => across.map(|rows| crossed(&mut self.values, rows, self.machine.crossings() as usize)),
+            Unit::Across => {
+                across.map(|rows| crossed(&mut self.values, rows, self.machine.column_bus_count() as usize))
+            }
             Unit::Row | Unit::Global => None,
         };
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {

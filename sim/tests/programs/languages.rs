@@ -23,7 +23,7 @@ pub fn machines() -> Vec<MachineSpec> {
         model_depth: Some(256),
         data_depth: Some(256),
         temporary_depth: Some(1024),
-        program_depth: Some(128),
+        program_depth: Some(1024),
         table_entries: Some(2048),
         divider: Some(true),
         extremes: Some(true),
@@ -94,9 +94,13 @@ pub fn calls() -> Vec<Call> {
 
 impl Call {
     fn new(function: Function, language: Language, name: &'static str) -> Call {
-        let places = [-2.25, -0.8125, -0.25, 0.3125, 0.75, 1.5, 2.625];
+        let fractions = [-2.25, -0.8125, -0.25, 0.3125, 0.75, 1.5, 2.625];
+        let digits = function.is_of_digits();
+        let places = if digits { [-100.0, -9.0, -1.0, 0.0, 1.0, 6.0, 45.0] } else { fractions };
+        let second = if digits { 3.0 } else { 0.875 };
         let first: Vec<f64> = places.into_iter().filter(|&x| function.domain().contains(x)).collect();
-        let arguments = [first.clone(), first.iter().map(|_| 0.875).collect(), first.iter().map(|x| x / 2.0).collect()];
+        let arguments =
+            [first.clone(), first.iter().map(|_| second).collect(), first.iter().map(|x| x / 2.0).collect()];
         let expected = (0..first.len()).map(|n| function.value([0, 1, 2].map(|k: usize| arguments[k][n]))).collect();
         let names = &["a", "b", "c"][..function.arity()];
         let with = |each: &dyn Fn(&str) -> String| names.iter().map(|name| each(name)).collect::<Vec<_>>().join(", ");

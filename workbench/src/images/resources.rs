@@ -256,7 +256,7 @@ fn logic(machine: &Machine, costs: &Costs, control: &Control, own: (f64, f64), p
     };
     let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
     let pe = if machine.rectifiers() { pe + cells(&RECTIFIER) } else { pe };
-    let buses = if machine.column_buses() { f64::from(machine.crossings()) } else { 0.0 };
+    let buses = if machine.column_buses() { f64::from(machine.column_bus_count()) } else { 0.0 };
     let crossing = if buses > 0.0 {
         let joins = rows as f64 - buses;
         pes as f64 * cells(&COLUMN_SELECT) + rows as f64 * buses * cells(&COLUMN_BUS) + joins * cells(&COLUMN_JOIN)

@@ -1,6 +1,7 @@
 //! Bits and shifts of two whole numbers as arithmetic on their binary digits.
 
 use super::bounds::{self, Bounds};
+use super::is_whole;
 use crate::canonical::draft::Draft;
 use crate::canonical::expr::Expr;
 use crate::tensor::{Affine, Aggregate, Binary, Element, Function, IterId, Iterator, Nest, Node, Program, Role, Start};
@@ -171,6 +172,6 @@ impl Expansion<'_> {
             let step = Expr::mul(reached(less, -sign * f64::from(place)), Expr::sub(half, value.clone()));
             value = self.stored(Expr::add(value, step));
         }
-        value
+        if is_whole(a, &self.draft.program.tensors) { value } else { Expr::Call(Function::Floor, vec![value]) }
     }
 }
