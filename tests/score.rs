@@ -36,22 +36,15 @@ fn numbers_are_scored_by_their_residuals() {
     fails(&["score", &program, "--data", &data, "--target", "u,w"], 1, &["column `w`"]);
 }
 
-/// onnxruntime 1.x takes 1663 of the 1797 rows for their class.
+/// So many of the 1797 rows onnxruntime 1.x takes for their class, and `LiteRT` of the model in integers (tests/score/int8.py).
 #[test]
-fn a_model_is_scored_on_a_table() {
-    let line = ["score", "examples/digits_mlp.onnx", "--data", "examples/digits.csv", "--engine", "golden"];
-    let found = done(&[&line[..], &["--format", "json"]].concat()).json();
-    let right: u64 = (0..10).map(|class| found["score"]["confusion"][class][class].as_u64().unwrap_or(0)).sum();
-    assert_eq!((right, &found["rows"]), (1663, &json!(1797)), "{found}");
-}
-
-/// `LiteRT` takes 1743 of the rows for their class (tests/score/int8.py).
-#[test]
-fn a_model_in_integers_is_scored_on_a_table() {
-    let line = ["score", "tests/score/digits_int8.tflite", "--data", "examples/digits.csv", "--engine", "golden"];
-    let found = done(&[&line[..], &["--format", "json"]].concat()).json();
-    let right: u64 = (0..10).map(|class| found["score"]["confusion"][class][class].as_u64().unwrap_or(0)).sum();
-    assert_eq!((right, &found["rows"]), (1743, &json!(1797)), "{found}");
+fn models_are_scored_on_a_table() {
+    for (model, expected) in [("examples/digits_mlp.onnx", 1663), ("tests/score/digits_int8.tflite", 1743)] {
+        let line = ["score", model, "--data", "examples/digits.csv", "--engine", "golden", "--format", "json"];
+        let found = done(&line).json();
+        let right: u64 = (0..10).map(|class| found["score"]["confusion"][class][class].as_u64().unwrap_or(0)).sum();
+        assert_eq!((right, &found["rows"]), (expected, &json!(1797)), "{model}: {found}");
+    }
 }
 
 fn score(model: &str, data: &str, more: &[&str]) -> serde_json::Value {

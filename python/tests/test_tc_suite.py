@@ -376,6 +376,11 @@ def test_the_corner_cases_have_values_or_are_refused(name):
         np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
+def test_a_place_that_is_a_fraction_is_refused():
+    with pytest.raises(errors.TablaError, match="E-TYPE"):
+        tc.define("def f(float(4) x) -> (y) { y(i) = x(i) y(x(i)) += 1.0 }", name="f")(V)
+
+
 def test_the_page_says_how_many_programs_run():
     here = {*globals(), *(name for name in dir(test_tc) if name.startswith("test_"))}
     assert set(CALLS.values()) <= here

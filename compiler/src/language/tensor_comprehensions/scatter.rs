@@ -11,6 +11,7 @@
 use super::ast::{Assign, Binary, Clause, Expression, Form, Name, Operator, Reduction, Scatter};
 use super::lower::Lowering;
 use super::scope::Scope;
+use super::value::Frame;
 use arch::{Code, Diagnostic, Span};
 
 /// Names of the index variables in place of computed places.
@@ -40,6 +41,9 @@ impl<'s> Lowering<'s, '_> {
                 index.push(name);
                 continue;
             }
+            if !self.is_place(place, scope) {
+                return;
+            }
             let name = Name { text: PLACES[conditions.len()], span: place.span };
             let end = |value| Expression { form: Form::Integer(value), span: place.span };
             clauses.push(Clause::Range { name, low: end(low), high: end(high) });
@@ -65,6 +69,16 @@ impl<'s> Lowering<'s, '_> {
         let value = Expression { form: Form::Choice { cases, otherwise: Box::new(otherwise) }, span: value.span };
         let assign = Assign { target: *target, index: Some(index), operator: *operator, value, clauses, span: *span };
         self.assign(&assign, scope);
+    }
+
+    /// Whether the expression is an integer; else it is told.
+    fn is_place(&mut self, place: &Expression<'s>, scope: &Scope<'s>) -> bool {
+        let Some(value) = self.value(place, scope, &mut Frame::default()) else { return false };
+        if !value.kind.is_integer() {
+            let message = format!("a place is an integer, this is {}", value.kind.name());
+            self.report(Diagnostic::new(Code::Type, place.span, message).with_help("convert it: `int32(...)`"));
+        }
+        value.kind.is_integer()
     }
 }
 
