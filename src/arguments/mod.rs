@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line's arguments.
 
 mod entry;
 mod help;

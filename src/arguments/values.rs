@@ -1,4 +1,4 @@
-//! What a value on the command line may be: names and numbers, with what is said of a wrong one.
+//! Values on the command line: names and numbers, with the errors for wrong ones.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
