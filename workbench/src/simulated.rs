@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Cycles are counted at the grid's clock. The line is simulated faster than it is; what each byte takes longer at the rate of the board is added
-//! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them. The line is fastest while
-//! samples go to the store, for which nothing else waits.
+//! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them.
 
 use crate::failure::Failure;
 use crate::project::store::Store;
@@ -183,9 +182,9 @@ pub struct SimulatedLine {
 
 /// Bits of a byte on the line.
 const BITS: u64 = 10;
-/// Cycles of a byte at the fastest rate of a serial port.
+/// Cycles of a byte at the fastest rate of a serial port, while the grid trains.
 const FAST: u32 = BITS as u32 * LEAST_DIVISOR;
-/// The same while samples go to the store: more than the host link takes for it, and than an SDRAM takes for its share of a row.
+/// The same while nothing but the line is waited for: more than the host link takes for it, and than an SDRAM takes for its share of a row.
 const FASTEST: u32 = 6;
 /// Cycles after which a line counts as silent: longer than any answer takes to begin.
 const SILENCE: u32 = 20_000;
@@ -215,7 +214,7 @@ impl SimulatedLine {
             store: facts.store.hardware(sdram),
         };
         let rtl = shell::board_of_bytes(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
-        let device = BoardDevice::of_bytes(&Library::build(&rtl, &Options::default())?, FAST, true);
+        let device = BoardDevice::of_bytes(&Library::build(&rtl, &Options::default())?, FASTEST, true);
         let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
         let byte = BITS * divisor.max(LEAST_DIVISOR.into());
         let spent = Arc::new(Mutex::new(Spent { playing: facts.playing, ..Spent::default() }));
@@ -244,7 +243,7 @@ impl SimulatedLine {
 
     /// Cycles of a byte as it is simulated.
     fn pace(&self) -> u32 {
-        if self.phase == Phase::Upload { FASTEST } else { FAST }
+        if self.phase == Phase::Play { FAST } else { FASTEST }
     }
 
     /// So many bytes took longer.

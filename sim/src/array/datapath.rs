@@ -36,8 +36,8 @@ pub(super) trait Datapath: std::fmt::Debug {
     fn output(&self) -> Vec<i64>;
     /// Whether the transfer at the output port is the last one of its beat.
     fn ends_beat(&self) -> bool;
-    /// One cycle.
-    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool);
+    /// One cycle; beats that have been carried out, to be used again.
+    fn cycle(&mut self, beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>>;
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
     fn saturated(&self) -> bool;
     fn clear_saturated(&mut self);
@@ -107,7 +107,7 @@ struct Lanes<V: Values> {
     parts: VecDeque<Vec<V::Word>>,
     part: u32,
     /// Beats on their way from the sequencer, one slot per distribution stage.
-    waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
+    waiting: VecDeque<(Box<Beats>, Option<Vec<V::Word>>)>,
     landings: VecDeque<Landing<V::Word>>,
     spare: Vec<(Vec<V::Word>, Vec<bool>)>,
     /// What was overwritten in the last cycle, where pads are read a cycle ahead: pad, place and the word before.
@@ -455,16 +455,48 @@ impl<V: Values> Lanes<V> {
     }
 }
 
+impl<V: Values> Lanes<V> {
+    /// What beats do when they have reached the rows.
+    fn carry_out(&mut self, beats: &Beats, input: Option<&[V::Word]>) {
+        // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
+        let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
+        self.park_until(parked);
+        self.look_back();
+        if let Some(beat) = &beats.alu {
+            self.alu(beat, beats, Maker::Alu(beat.number));
+        }
+        if let Some(beat) = &beats.scalar {
+            self.scalar(beat, beats);
+        }
+        self.settle_fresh();
+        self.look_up();
+        if let Some(root) = &beats.root {
+            self.root(root);
+        }
+        if let Some(beat) = &beats.moves {
+            self.moves(beat, beats.last_tile);
+        }
+        if let Some(input) = input {
+            self.load(beats, input);
+        }
+    }
+}
+
 impl<V: Values> Datapath for Lanes<V> {
     fn output(&self) -> Vec<i64> {
-        self.fifo.transfer().map(|&word| self.values.shown(word)).collect()
+        // In most cycles there are none.
+        if self.fifo.is_empty() {
+            Vec::new()
+        } else {
+            self.fifo.transfer().map(|&word| self.values.shown(word)).collect()
+        }
     }
 
     fn ends_beat(&self) -> bool {
         self.fifo.ends_beat()
     }
 
-    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool) {
+    fn cycle(&mut self, beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>> {
         if popped {
             self.fifo.pop();
         }
@@ -474,29 +506,10 @@ impl<V: Values> Datapath for Lanes<V> {
         }
         let received = |input: &[i64]| input.iter().map(|&word| self.values.received(word)).collect();
         self.waiting.push_back((beats, input.map(received)));
-        if self.waiting.len() > timing::DISTRIBUTION as usize {
-            let (beats, input) = self.waiting.pop_front().expect("just checked");
-            // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
-            let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
-            self.park_until(parked);
-            self.look_back();
-            if let Some(beat) = &beats.alu {
-                self.alu(beat, &beats, Maker::Alu(beat.number));
-            }
-            if let Some(beat) = &beats.scalar {
-                self.scalar(beat, &beats);
-            }
-            self.settle_fresh();
-            self.look_up();
-            if let Some(root) = &beats.root {
-                self.root(root);
-            }
-            if let Some(beat) = &beats.moves {
-                self.moves(beat, beats.last_tile);
-            }
-            if let Some(input) = &input {
-                self.load(&beats, input);
-            }
+        let due = self.waiting.len() > timing::DISTRIBUTION as usize;
+        let carried_out = self.waiting.pop_front_if(|_| due);
+        if let Some((beats, input)) = &carried_out {
+            self.carry_out(beats, input.as_deref());
         }
         if let Some(unit) = &mut self.unit {
             unit.see_results();
@@ -517,6 +530,7 @@ impl<V: Values> Datapath for Lanes<V> {
             self.global_bus.pop_front();
         }
         self.now += 1;
+        carried_out.map(|(beats, _)| beats)
     }
 
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32) {

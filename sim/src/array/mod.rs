@@ -29,7 +29,7 @@ use arch::machine::Machine;
 use arch::registers::{self, Region};
 use arch::timing;
 use datapath::Datapath;
-use sequencer::Sequencer;
+use sequencer::{Beats, Sequencer};
 use values::Values;
 use watch::Observation;
 
@@ -38,6 +38,8 @@ use watch::Observation;
 pub struct Array {
     sequencer: Sequencer,
     datapath: Box<dyn Datapath>,
+    /// Beats that have been carried out, to be overwritten.
+    spare: Option<Box<Beats>>,
     /// Which image is part of the grid; 0: none, programs are loaded.
     image: u32,
     /// An abort was written in the cycle before.
@@ -68,7 +70,7 @@ impl Array {
     }
 
     fn with(machine: &Machine, datapath: Box<dyn Datapath>) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath, image: 0, halting: false, observation: None }
+        Array { sequencer: Sequencer::new(machine), datapath, spare: None, image: 0, halting: false, observation: None }
     }
 
     /// A grid that holds this image for ever, after reset (docs/machine.md, section 7).
@@ -142,7 +144,8 @@ impl Array {
             self.sequencer.observe(seen);
             seen.output.clone_from(&output);
         }
-        let beats = self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat());
+        let mut beats = self.spare.take().unwrap_or_default();
+        self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat(), &mut beats);
         let issued = [
             beats.alu.is_some(),
             beats.root.is_some(),
@@ -150,7 +153,7 @@ impl Array {
             beats.load.is_some(),
             beats.scalar.is_some(),
         ];
-        self.datapath.cycle(beats, if input_taken { input } else { None }, popped);
+        self.spare = self.datapath.cycle(beats, if input_taken { input } else { None }, popped);
         if let Some(seen) = &mut self.observation {
             for (stream, issued) in seen.streams.iter_mut().zip(issued) {
                 stream.issued = issued;

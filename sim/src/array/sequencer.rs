@@ -304,14 +304,9 @@ impl Sequencer {
     }
 
     /// One cycle: what is issued in it, and the state of the next one.
-    pub(super) fn cycle(&mut self, input_taken: bool, popped: bool) -> Beats {
-        let mut beats = Beats {
-            compute_bank: self.bank as u32,
-            load_bank: self.load_bank as u32,
-            first_tile: self.first_tile,
-            last_tile: self.is_last_tile(),
-            ..Beats::default()
-        };
+    pub(super) fn cycle(&mut self, input_taken: bool, popped: bool, beats: &mut Beats) {
+        (beats.compute_bank, beats.load_bank) = (self.bank as u32, self.load_bank as u32);
+        (beats.first_tile, beats.last_tile) = (self.first_tile, self.is_last_tile());
         if self.state != RunState::Idle {
             self.cycles += 1;
         }
@@ -350,7 +345,6 @@ impl Sequencer {
         if let Some(flags) = asked {
             self.start(flags);
         }
-        beats
     }
 
     /// The state of the run in the next cycle; the bank whose step ends, if one does.

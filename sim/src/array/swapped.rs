@@ -18,8 +18,9 @@ impl Array {
 }
 
 impl Datapath for Swapped {
-    fn cycle(&mut self, beats: Beats, input: Option<&[i64]>, popped: bool) {
-        self.0.cycle(Beats { compute_bank: 1 - beats.compute_bank, ..beats }, input, popped);
+    fn cycle(&mut self, mut beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>> {
+        beats.compute_bank = 1 - beats.compute_bank;
+        self.0.cycle(beats, input, popped)
     }
 
     fn ends_beat(&self) -> bool {

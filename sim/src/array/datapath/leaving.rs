@@ -51,6 +51,11 @@ impl<W> Queue<W> {
         self.words.iter().take(self.words_of_transfer)
     }
 
+    /// Whether there is no word.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Whether they are the last ones of their beat.
     pub(super) fn ends_beat(&self) -> bool {
         self.transfers.front() == Some(&1)
