@@ -155,7 +155,9 @@ impl Driver<'_> {
     /// A tensor of the model, and the first values of one that only the rounding of updates has.
     fn first(&self, n: usize) -> String {
         let first = match self.layout.tensors[n].name.as_str() {
-            rounding::GENERATOR => format!("   first random, between -{0} and {0}; never all 0", rounding::GENERATOR_BOUND),
+            rounding::GENERATOR => {
+                format!("   first random, between -{0} and {0}; never all 0", rounding::GENERATOR_BOUND)
+            }
             name if rounding::is_of_words(name) => "   first 0".to_owned(),
             _ => String::new(),
         };
