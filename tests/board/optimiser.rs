@@ -54,7 +54,7 @@ fn trained_alike(bench: &Bench, settings: &str, states: &[(&str, usize)]) {
     let starts = |line: &str| assert!(header.contains(line), "no {line:?} in\n{header}");
     match states[0].0 {
         "w.dither" => {
-            starts("   w_dither   first 0\n   rounding_state[6]   first random, between -0.49 and 0.49; never all 0\n")
+            starts("   w_dither   first 0\n   rounding_state[6]   first random, between -0.49 and 0.49; never all 0\n");
         }
         "w.low" => starts("   w_low[31]   first 0\n"),
         _ => {}

@@ -153,12 +153,11 @@ impl Known<'_> {
     }
 
     fn logarithm(&self, of: &Expr) -> Option<Expr> {
-        let (constant, exponent, softplus) = match self.pair(of) {
-            Some(Pair { low, difference, .. }) => (low.coefficient, low.exponent, self.softplus(difference)),
-            None => {
-                let (share, of) = self.sigmoid(of)?;
-                (share, ZERO, Expr::neg(self.softplus(Expr::neg(of))))
-            }
+        let (constant, exponent, softplus) = if let Some(Pair { low, difference, .. }) = self.pair(of) {
+            (low.coefficient, low.exponent, self.softplus(difference))
+        } else {
+            let (share, of) = self.sigmoid(of)?;
+            (share, ZERO, Expr::neg(self.softplus(Expr::neg(of))))
         };
         let scale = Expr::add(exponent, Expr::Constant(libm::log(constant)));
         Some(sum(&terms(&Expr::add(scale, softplus))))

@@ -86,7 +86,7 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
         exponents.push(sum);
         (sum, largest) = (inner, top);
     }
-    let (mask, of_mask, of_value) = parts(program, only(sum)?, &range)?;
+    let Parts { mask, of_mask, of_value } = Parts::of(program, only(sum)?, &range)?;
     let (of_largest, of_sum) = (range(largest)?, range(sum)?);
     // Below this an exponential is less than half of a last place.
     let nothing = f64::from(word + 1) * std::f64::consts::LN_2;
@@ -102,51 +102,56 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
 }
 
 /// The mask in a sum, the lower of its two parts, with the ranges of both.
-fn parts(
-    program: &Program,
-    sum: &Nest,
-    range: &impl Fn(TensorId) -> Option<(f64, f64)>,
-) -> Option<(Mask, (f64, f64), (f64, f64))> {
-    let Some(Primitive::MultiplyAdd {
-        start: Some(start),
-        product: Some((a, b)),
-        square: false,
-        scale: 0,
-        combine: combine @ (Combine::Add | Combine::Subtract),
-        negative: false,
-        whole: false,
-    }) = Primitive::of(sum)
-    else {
-        return None;
-    };
-    if sum.aggregate != Aggregate::Assign {
-        return None;
-    }
-    let of = |atom: &Atom| match atom {
-        Atom::Read(tensor, _) => range(*tensor),
-        Atom::Constant(value) => Some((*value, *value)),
-    };
-    let sign = if combine == Combine::Add { 1.0 } else { -1.0 };
-    let (of_a, of_b) = (of(&a)?, of(&b)?);
-    let ends = [of_a.0 * of_b.0, of_a.0 * of_b.1, of_a.1 * of_b.0, of_a.1 * of_b.1].map(|end| sign * end);
-    let of_product =
-        (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    let of_start = of(&start)?;
-    let mask = |tensor: TensorId| (program.tensors[tensor.0].element == Element::Real).then_some(Mask::Tensor(tensor));
-    if of_start.0 < of_product.0 {
-        let Atom::Read(tensor, _) = start else { return None };
-        return Some((mask(tensor)?, of_start, of_product));
-    }
-    let mask = match (&a, &b) {
-        (Atom::Read(tensor, _), Atom::Constant(1.0)) if sign > 0.0 => mask(*tensor)?,
-        (Atom::Read(tensor, _), Atom::Constant(factor)) | (Atom::Constant(factor), Atom::Read(tensor, _))
-            if sign * factor < 0.0 && is_choice(program, *tensor) =>
-        {
-            Mask::Factor(*factor)
+struct Parts {
+    mask: Mask,
+    of_mask: (f64, f64),
+    of_value: (f64, f64),
+}
+
+impl Parts {
+    fn of(program: &Program, sum: &Nest, range: &impl Fn(TensorId) -> Option<(f64, f64)>) -> Option<Parts> {
+        let Some(Primitive::MultiplyAdd {
+            start: Some(start),
+            product: Some((a, b)),
+            square: false,
+            scale: 0,
+            combine: combine @ (Combine::Add | Combine::Subtract),
+            negative: false,
+            whole: false,
+        }) = Primitive::of(sum)
+        else {
+            return None;
+        };
+        if sum.aggregate != Aggregate::Assign {
+            return None;
         }
-        _ => return None,
-    };
-    Some((mask, of_product, of_start))
+        let of = |atom: &Atom| match atom {
+            Atom::Read(tensor, _) => range(*tensor),
+            Atom::Constant(value) => Some((*value, *value)),
+        };
+        let sign = if combine == Combine::Add { 1.0 } else { -1.0 };
+        let (of_a, of_b) = (of(&a)?, of(&b)?);
+        let ends = [of_a.0 * of_b.0, of_a.0 * of_b.1, of_a.1 * of_b.0, of_a.1 * of_b.1].map(|end| sign * end);
+        let of_product =
+            (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(f64::NEG_INFINITY, f64::max));
+        let of_start = of(&start)?;
+        let mask =
+            |tensor: TensorId| (program.tensors[tensor.0].element == Element::Real).then_some(Mask::Tensor(tensor));
+        if of_start.0 < of_product.0 {
+            let Atom::Read(tensor, _) = start else { return None };
+            return Some(Parts { mask: mask(tensor)?, of_mask: of_start, of_value: of_product });
+        }
+        let mask = match (&a, &b) {
+            (Atom::Read(tensor, _), Atom::Constant(1.0)) if sign > 0.0 => mask(*tensor)?,
+            (Atom::Read(tensor, _), Atom::Constant(factor)) | (Atom::Constant(factor), Atom::Read(tensor, _))
+                if sign * factor < 0.0 && matches!(start, Atom::Read(..)) && is_choice(program, *tensor) =>
+            {
+                Mask::Factor(*factor)
+            }
+            _ => return None,
+        };
+        Some(Parts { mask, of_mask: of_product, of_value: of_start })
+    }
 }
 
 /// Whether a tensor is of zeros and ones: constants, or comparisons.
@@ -155,6 +160,17 @@ fn is_choice(program: &Program, tensor: TensorId) -> bool {
     match &program.tensors[tensor.0].role {
         Role::Parameter(values) => values.iter().all(|&value| value == 0.0 || value == 1.0),
         role => role.is_computed() && program.nests.iter().filter(|nest| nest.out == tensor).all(compares),
+    }
+}
+
+/// Another size for the constant that multiplies a choice, which is alone in its sum.
+fn replace(sum: &mut Nest, factor: f64, size: f64) {
+    for node in &mut sum.body.nodes {
+        if let Node::Constant(value) = node
+            && value.abs() == factor.abs()
+        {
+            *value = size.copysign(*value);
+        }
     }
 }
 
@@ -184,14 +200,7 @@ impl Masked {
         let Some(at) = program.nests.iter().position(|nest| nest.out == sum) else { return };
         let mask = match mask {
             Mask::Tensor(mask) => mask,
-            Mask::Factor(factor) => {
-                for node in &mut program.nests[at].body.nodes {
-                    if *node == Node::Constant(factor) {
-                        *node = Node::Constant(least.copysign(factor));
-                    }
-                }
-                return;
-            }
+            Mask::Factor(factor) => return replace(&mut program.nests[at], factor, least),
         };
         let original = program.tensors[mask.0].clone();
         let high = ranges.tensors[mask.0].map_or(0.0, |(_, high)| high.max(least));

@@ -144,7 +144,7 @@ impl Uses<'_> {
             _ => None,
         };
         let scaled = |factor: f64, of: OfSum| {
-            (factor > 0.0).then(|| OfSum { scale: of.scale * factor, beside: of.beside * factor, ..of })
+            (factor > 0.0).then_some(OfSum { scale: of.scale * factor, beside: of.beside * factor, ..of })
         };
         match e {
             Expr::Read(tensor, index) => match self.sums.get(tensor).filter(|sum| sum.number < self.known.reader) {
