@@ -1,4 +1,4 @@
-//! Who writes and who reads each tensor.
+//! Writers and readers of each tensor.
 
 use super::expr::{Expr, reads};
 use super::fuse::Inverse;
