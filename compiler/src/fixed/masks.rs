@@ -92,7 +92,9 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
     let nothing = f64::from(word + 1) * std::f64::consts::LN_2;
     let reach = libm::exp2(libm::ceil(libm::log2(of_value.1 - of_largest.0 + nothing)));
     let low = of_value.0 - reach;
-    (of_mask.0 < -2.0 * reach && low > of_sum.0).then_some(Masked {
+    // Whole numbers that no word holds have no binary point that their bound could have, too.
+    let has_words = of_mask.0 >= -libm::ldexp(1.0, word as i32 - 1) || !is_of_constants(program, mask);
+    (has_words && of_mask.0 < -2.0 * reach && low > of_sum.0).then_some(Masked {
         mask,
         sum,
         exponents,
@@ -152,6 +154,14 @@ impl Parts {
         };
         Some(Parts { mask, of_mask: of_product, of_value: of_start })
     }
+}
+
+/// Whether a mask is computed of constants alone.
+fn is_of_constants(program: &Program, mask: Mask) -> bool {
+    let Mask::Tensor(mask) = mask else { return false };
+    let is_constant = |tensor: &TensorId| matches!(program.tensors[tensor.0].role, Role::Parameter(_));
+    let mut writers = program.nests.iter().filter(|nest| nest.out == mask);
+    program.tensors[mask.0].role.is_computed() && writers.all(|nest| reads(nest).iter().all(is_constant))
 }
 
 /// Whether a tensor is of zeros and ones: constants, or comparisons.
