@@ -32,7 +32,7 @@ pub fn within_words(value: f64) -> f64 {
 pub struct Ranges {
     /// One entry per tensor.
     pub tensors: Vec<Option<(f64, f64)>>,
-    /// Of inputs, where they were seen, smallest and largest value of each element, row by row.
+    /// Of inputs, and of what [`crate::fixed::with_channels`] names, smallest and largest value seen of each element, row by row.
     pub elements: BTreeMap<usize, Vec<(f64, f64)>>,
 }
 
@@ -42,7 +42,7 @@ impl Ranges {
         Ranges { tensors, elements: BTreeMap::new() }
     }
 
-    /// Widen each element of an input to hold its value.
+    /// Widen each element of a tensor to hold its value.
     pub fn include_elements(&mut self, tensor: usize, values: &[f64]) {
         let elements =
             self.elements.entry(tensor).or_insert_with(|| values.iter().map(|&value| (value, value)).collect());

@@ -162,17 +162,28 @@ impl Upper {
         set(&mut golden, &held(model));
         let mut seen = golden.clone();
         let mut reals = Vec::new();
+        let (with_channels, mut channels) = (fixed::with_channels(&program), Ranges::default());
+        let mut see = |golden: &Golden| {
+            for &tensor in &with_channels {
+                if let Some(values) = golden.values(tensor) {
+                    channels.include_elements(tensor.0, values);
+                }
+            }
+        };
         for step in steps {
             set(&mut golden, &held(step));
             golden.step().map_err(|diagnostic| vec![*diagnostic])?;
             reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
+            calibration.is_none().then(|| see(&golden));
         }
         for step in calibration.into_iter().flatten() {
             set(&mut seen, &held(step));
             seen.step().map_err(|diagnostic| vec![*diagnostic])?;
+            see(&seen);
         }
         let given = numbers.clone();
         let mut ranges = if calibration.is_some() { seen.ranges() } else { golden.ranges() }.clone();
+        ranges.elements = channels.elements;
         for (name, values) in calibration.unwrap_or(steps).iter().flatten() {
             if let Some(tensor) = find(name).filter(|tensor| program.tensors[tensor.0].role == Role::Input) {
                 ranges.include_elements(tensor.0, values);

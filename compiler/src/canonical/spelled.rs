@@ -4,9 +4,8 @@
 
 use super::expr::Expr;
 use super::expr::linear::{Term, term_expr, terms};
-use super::flow::Flow;
-use super::fuse::Inverse;
-use crate::tensor::{Affine, Aggregate, Binary, Function, Nest, Node, Program, Role, TensorId, Unary};
+use super::flow::{Flow, Known};
+use crate::tensor::{Binary, Function, Node, Program, Unary};
 
 /// Replace quotients and logarithms of two exponentials, one of which may be a constant; names in between are looked through.
 ///
@@ -14,7 +13,8 @@ use crate::tensor::{Affine, Aggregate, Binary, Function, Nest, Node, Program, Ro
 /// 1 / (1 + exp(-x)),  exp(x) / (1 + exp(x)),  pow(1 + exp(-x), -1)     =>  sigmoid(x)
 /// x / (1 + exp(-x))                                                    =>  x * sigmoid(x)
 /// (exp(x) - exp(-x)) / (exp(x) + exp(-x))                              =>  tanh(x)
-/// log(1 + exp(x)),  log1p(exp(x))                                      =>  max(x, 0) + log1p(exp(-|x|))
+/// sinh(x) / cosh(x)                                                    =>  tanh(x)
+/// log(1 + exp(x)),  log1p(exp(x)),  -log(sigmoid(-x))                  =>  max(x, 0) + log1p(exp(-|x|))
 /// ```
 pub fn recognise_functions(program: &Program) -> Program {
     let flow = Flow::of(program);
@@ -23,7 +23,9 @@ pub fn recognise_functions(program: &Program) -> Program {
         let candidate = |node: &Node| {
             matches!(
                 node,
-                Node::Binary(Binary::Div, ..) | Node::Call(Function::Log | Function::Log1p | Function::Pow, _)
+                Node::Binary(Binary::Div | Binary::Min | Binary::Max, ..)
+                    | Node::Select { .. }
+                    | Node::Call(Function::Log | Function::Log1p | Function::Pow, _)
             )
         };
         if nest.body.nodes.iter().any(candidate) {
@@ -40,16 +42,6 @@ pub fn recognise_functions(program: &Program) -> Program {
 
 /// Definitions that are followed, one after the other.
 const DEPTH: u32 = 8;
-/// Nodes of a definition that is followed.
-const LARGEST: usize = 16;
-
-/// What is known where a nest reads.
-struct Known<'a> {
-    program: &'a Program,
-    flow: &'a Flow,
-    reader: usize,
-}
-
 /// `coefficient * exp(exponent)`; a constant has the exponent 0.
 struct Exponential {
     coefficient: f64,
@@ -71,6 +63,15 @@ impl Known<'_> {
     fn recognised(&self, e: &Expr) -> Option<Expr> {
         match e {
             Expr::Binary(Binary::Div, dividend, divisor) => self.quotient(dividend, divisor),
+            Expr::Binary(operation @ (Binary::Min | Binary::Max), a, b) => {
+                let (end, of) = match (self.constant(a), self.constant(b)) {
+                    (Some(end), None) => (end, b),
+                    (None, Some(end)) => (end, a),
+                    _ => return None,
+                };
+                self.bounded(end, of, if *operation == Binary::Min { 1.0 } else { -1.0 })
+            }
+            Expr::Select(parts) => self.chosen(parts),
             Expr::Call(Function::Pow, arguments) if self.constant(&arguments[1]) == Some(-1.0) => {
                 self.quotient(&Expr::Constant(1.0), &arguments[0])
             }
@@ -85,6 +86,45 @@ impl Known<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `min(end, constant + factor * exp(x))`, which reads no exponential above the end; `sign` is that of the factor, -1 in a maximum.
+    fn bounded(&self, end: f64, e: &Expr, sign: f64) -> Option<Expr> {
+        let (constant, exponential) = self.one_exponential(e)?;
+        let largest = (end - constant) / exponential.coefficient;
+        let is_bounded = exponential.coefficient * sign > 0.0 && largest > 0.0 && largest.is_finite();
+        is_bounded.then(|| near(constant, exponential, libm::log(largest)))
+    }
+
+    /// `select(x > end, one, constant + factor * exp(x))`, which reads no exponential above the end.
+    fn chosen(&self, [condition, one, other]: &[Expr; 3]) -> Option<Expr> {
+        let compared = match condition {
+            Expr::Read(tensor, index) => self.definition(*tensor, index)?,
+            e => e.clone(),
+        };
+        let Expr::Binary(operation, a, b) = compared else { return None };
+        let (x, end, is_above) = match (operation, self.constant(&a), self.constant(&b)) {
+            (Binary::Gt | Binary::Ge, None, Some(end)) => (a, end, true),
+            (Binary::Lt | Binary::Le, None, Some(end)) => (a, end, false),
+            (Binary::Lt | Binary::Le, Some(end), None) => (b, end, true),
+            (Binary::Gt | Binary::Ge, Some(end), None) => (b, end, false),
+            _ => return None,
+        };
+        let (constant, exponential) = self.one_exponential(if is_above { other } else { one })?;
+        if !self.equal(&x, &exponential.exponent) {
+            return None;
+        }
+        let near = near(constant, exponential, end);
+        let (one, other) = if is_above { (one.clone(), near) } else { (near, other.clone()) };
+        Some(Expr::Select(Box::new([condition.clone(), one, other])))
+    }
+
+    /// A constant and one exponential, whose sum the expression is.
+    fn one_exponential(&self, e: &Expr) -> Option<(f64, Exponential)> {
+        let mut found = self.exponentials(e)?;
+        let constant = found.iter().position(|part| part.exponent == ZERO).map(|at| found.swap_remove(at).coefficient);
+        let exponential = found.pop().filter(|_| found.is_empty())?;
+        Some((constant.unwrap_or(0.0), exponential))
     }
 
     fn quotient(&self, dividend: &Expr, divisor: &Expr) -> Option<Expr> {
@@ -113,17 +153,58 @@ impl Known<'_> {
     }
 
     fn logarithm(&self, of: &Expr) -> Option<Expr> {
-        let Pair { low, difference, .. } = self.pair(of)?;
-        let call = |function: Function, of: Expr| Expr::Call(function, vec![of]);
-        let softplus = if self.is_negative(&difference) {
-            call(Function::Log1p, call(Function::Exp, difference))
+        let (constant, exponent, softplus) = if let Some(Pair { low, difference, .. }) = self.pair(of) {
+            (low.coefficient, low.exponent, self.softplus(difference))
         } else {
-            let positive = Expr::Binary(Binary::Max, Box::new(difference.clone()), Box::new(ZERO));
-            let size = call(Function::Abs, difference);
-            Expr::add(positive, call(Function::Log1p, call(Function::Exp, Expr::neg(size))))
+            let (share, of) = self.sigmoid(of)?;
+            (share, ZERO, Expr::neg(self.softplus(Expr::neg(of))))
         };
-        let scale = Expr::add(low.exponent, Expr::Constant(libm::log(low.coefficient)));
+        let scale = Expr::add(exponent, Expr::Constant(libm::log(constant)));
         Some(sum(&terms(&Expr::add(scale, softplus))))
+    }
+
+    /// `log(1 + exp(of))`
+    fn softplus(&self, of: Expr) -> Expr {
+        let call = |function: Function, of: Expr| Expr::Call(function, vec![of]);
+        if self.is_negative(&of) {
+            call(Function::Log1p, call(Function::Exp, of))
+        } else {
+            let positive = Expr::Binary(Binary::Max, Box::new(of.clone()), Box::new(ZERO));
+            let size = call(Function::Abs, of);
+            Expr::add(positive, call(Function::Log1p, call(Function::Exp, Expr::neg(size))))
+        }
+    }
+
+    /// The positive factor and the argument of a sigmoid that the expression is; one less a sigmoid is another.
+    fn sigmoid(&self, e: &Expr) -> Option<(f64, Expr)> {
+        let recognised = |factor: &Expr| match factor {
+            Expr::Call(Function::Sigmoid, _) => Some(factor.clone()),
+            Expr::Binary(Binary::Div, ..) | Expr::Call(Function::Pow, _) => self.recognised(factor),
+            _ => None,
+        };
+        let (mut constant, mut factor, mut argument) = (0.0, 0.0, None);
+        for Term { coefficient, factors } in terms(&self.opened(e, false, DEPTH)) {
+            let parts = match factors.as_slice() {
+                [] => vec![Term::constant(1.0)],
+                [of] => terms(&recognised(of)?),
+                _ => return None,
+            };
+            for Term { coefficient: inner, factors } in parts {
+                match factors.as_slice() {
+                    [] => constant += coefficient * inner,
+                    [Expr::Call(Function::Sigmoid, of)] if argument.as_ref().is_none_or(|known| *known == of[0]) => {
+                        factor += coefficient * inner;
+                        argument = Some(of[0].clone());
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        match argument? {
+            of if constant == 0.0 && factor > 0.0 => Some((factor, of)),
+            of if constant > 0.0 && factor == -constant => Some((constant, Expr::neg(of))),
+            _ => None,
+        }
     }
 
     /// The two exponentials of a sum.
@@ -170,6 +251,10 @@ impl Known<'_> {
             let exponent = match factors.as_slice() {
                 [] => ZERO,
                 [Expr::Call(Function::Exp, exponent)] => exponent[0].clone(),
+                // What is divided by one exponential, too.
+                [Expr::Call(Function::Exp, one), Expr::Call(Function::Exp, other)] => {
+                    sum(&terms(&Expr::add(one[0].clone(), other[0].clone())))
+                }
                 _ => return None,
             };
             match found.iter_mut().find(|known| self.equal(&known.exponent, &exponent)) {
@@ -204,6 +289,19 @@ impl Known<'_> {
             }
             Expr::Binary(Binary::Div, a, b) => match self.constant(b) {
                 Some(divisor) if divisor != 0.0 => Expr::mul(Expr::Constant(1.0 / divisor), open(a)),
+                None if !exponent => match open(b) {
+                    Expr::Call(Function::Exp, of) => Expr::mul(open(a), exp(Expr::neg(of[0].clone()))),
+                    _ => e.clone(),
+                },
+                _ => e.clone(),
+            },
+            Expr::Call(function @ (Function::Sinh | Function::Cosh), of) if !exponent => {
+                let half = |of: Expr| Expr::mul(Expr::Constant(0.5), exp(of));
+                let (one, other) = (half(of[0].clone()), half(Expr::neg(of[0].clone())));
+                if *function == Function::Sinh { Expr::sub(one, other) } else { Expr::add(one, other) }
+            }
+            Expr::Call(Function::Pow, of) if !exponent => match (self.constant(&of[0]), self.constant(&of[1])) {
+                (Some(base), None) if base > 0.0 => exp(Expr::mul(Expr::Constant(libm::log(base)), of[1].clone())),
                 _ => e.clone(),
             },
             Expr::Call(Function::Expm1, of) if !exponent => {
@@ -217,37 +315,17 @@ impl Known<'_> {
             _ => e.clone(),
         }
     }
+}
 
-    /// A constant, or an element of a tensor of equal constants.
-    fn constant(&self, e: &Expr) -> Option<f64> {
-        match e {
-            Expr::Constant(value) => Some(*value),
-            Expr::Unary(Unary::Neg, a) => self.constant(a).map(|value| -value),
-            Expr::Read(tensor, _) => match &self.program.tensors[tensor.0].role {
-                Role::Parameter(values) => values.first().copied().filter(|first| values.iter().all(|v| v == first)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
+/// The constant and the exponential of what is at most `end`.
+fn near(constant: f64, Exponential { coefficient, exponent }: Exponential, end: f64) -> Expr {
+    let of = exp(Expr::Binary(Binary::Min, Box::new(exponent), Box::new(Expr::Constant(end))));
+    let scaled = if coefficient == 1.0 { of } else { Expr::mul(Expr::Constant(coefficient), of) };
+    if constant == 0.0 { scaled } else { Expr::add(scaled, Expr::Constant(constant)) }
+}
 
-    /// How an element is computed, where one nest does that, of values that have not changed since.
-    fn definition(&self, tensor: TensorId, index: &[Affine]) -> Option<Expr> {
-        let &[writer] = self.flow.writers[tensor.0].as_slice() else { return None };
-        let Nest { body, aggregate, guards, .. } = &self.program.nests[writer];
-        let plain = *aggregate == Aggregate::Assign && guards.is_empty() && body.nodes.len() <= LARGEST;
-        let value = matches!(self.program.tensors[tensor.0].role, Role::Temporary | Role::Output);
-        if !plain || !value || writer >= self.reader {
-            return None;
-        }
-        let body = Expr::from_body(body);
-        let own = self.program.nests[self.reader].out;
-        let changed = |source: &TensorId| *source == own || self.flow.written_in(*source, writer + 1..self.reader);
-        if body.tensors().iter().any(changed) {
-            return None;
-        }
-        Some(body.substitute(&Inverse::of(&self.program.nests[writer])?.apply(index)))
-    }
+fn exp(of: Expr) -> Expr {
+    Expr::Call(Function::Exp, vec![of])
 }
 
 fn sum(terms: &[Term]) -> Expr {

@@ -11,7 +11,7 @@
 use crate::canonical::expr::reads;
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::ranges::Ranges;
-use crate::tensor::{Affine, Element, IterId, Nest, Node, Program, Role, Start, TensorId};
+use crate::tensor::{Affine, Element, IterId, Nest, Node, Program, Role, Start, Tensor, TensorId};
 use arch::isa::Combine;
 use std::collections::BTreeMap;
 
@@ -33,20 +33,19 @@ impl Columns {
 }
 
 /// Columns differ so much that an input gets several binary points: powers of two between the largest and the smallest.
-const APART: i32 = 4;
+pub(super) const APART: i32 = 4;
 /// Room that a column keeps: values beyond those seen are likelier in one column than in all.
-const ROOM: i32 = 1;
+pub(super) const ROOM: i32 = 1;
 /// No column gets more bits than so many.
-const MOST: i32 = 40;
+pub(super) const MOST: i32 = 40;
 /// Elements that are looked at one by one.
 const MOST_ELEMENTS: usize = 1 << 20;
 
-/// The program with powers of two in its constants, and the columns of its inputs; `None` where no input has any.
-pub(super) fn scaled(
-    program: &Program,
-    ranges: &Ranges,
-    given: impl Fn(&str) -> bool,
-) -> Option<(Program, Ranges, BTreeMap<String, Columns>)> {
+/// A program with powers of two in its constants, and by name the tensors that hold their values times powers of two.
+pub(super) type Powered = (Program, Ranges, BTreeMap<String, Columns>);
+
+/// The program where inputs have columns; `None` where no input has any.
+pub(super) fn scaled(program: &Program, ranges: &Ranges, given: impl Fn(&str) -> bool) -> Option<Powered> {
     let mut all = BTreeMap::new();
     let (mut program, mut ranges) = (program.clone(), ranges.clone());
     for (input, elements) in ranges.elements.clone() {
@@ -56,10 +55,10 @@ pub(super) fn scaled(
         }
         for dimension in (0..tensor.shape.len()).rev() {
             let Some(columns) = apart(&tensor.shape, &elements, dimension) else { continue };
-            let name = tensor.name.clone();
-            if let Some((with, of_it)) = Scaling::of(&program, &ranges, TensorId(input), columns.clone(), &elements) {
-                (program, ranges) = (with, of_it);
-                all.insert(name, columns);
+            if let Some(with) = Scaling::of(&program, &ranges, TensorId(input), columns, &elements) {
+                let with = with.finish();
+                (program, ranges) = (with.0, with.1);
+                merge(&mut all, with.2);
                 break;
             }
         }
@@ -69,22 +68,45 @@ pub(super) fn scaled(
 
 /// The columns of a dimension, if they are far enough apart.
 fn apart(shape: &[u32], elements: &[(f64, f64)], dimension: usize) -> Option<Columns> {
-    let inner: usize = shape[dimension + 1..].iter().map(|&extent| extent as usize).product();
-    let extent = shape[dimension] as usize;
-    if extent < 2 || elements.len() > MOST_ELEMENTS {
+    if shape[dimension] < 2 || elements.len() > MOST_ELEMENTS {
         return None;
     }
-    let mut sizes = vec![0.0f64; extent];
-    for (number, (low, high)) in elements.iter().enumerate() {
-        let size = &mut sizes[number / inner % extent];
-        *size = size.max(low.abs()).max(high.abs());
-    }
+    let sizes = fold_sizes(shape, dimension, elements.iter().map(size));
     let largest = sizes.iter().copied().fold(0.0, f64::max);
     let less = |&size: &f64| if size > 0.0 { libm::floor(libm::log2(largest / size)) as i32 } else { 0 };
     let less: Vec<i32> = sizes.iter().map(less).collect();
     let most = less.iter().copied().max().unwrap_or(0);
     let more = less.iter().map(|less| (less - ROOM).clamp(0, MOST)).collect();
     (most >= APART).then_some(Columns { dimension, more })
+}
+
+/// Powers on powers. Of a computed tensor with powers along two dimensions they are not told: only its distance from golden asks for them.
+pub(super) fn merge(all: &mut BTreeMap<String, Columns>, more: BTreeMap<String, Columns>) {
+    for (name, columns) in more {
+        match all.get_mut(&name) {
+            Some(known) if known.dimension == columns.dimension => {
+                known.more.iter_mut().zip(&columns.more).for_each(|(known, more)| *known += more);
+            }
+            Some(_) => drop(all.remove(&name)),
+            None => drop(all.insert(name, columns)),
+        }
+    }
+}
+
+fn size(&(low, high): &(f64, f64)) -> f64 {
+    low.abs().max(high.abs())
+}
+
+/// The largest size for each index of a dimension.
+pub(super) fn fold_sizes(shape: &[u32], dimension: usize, sizes: impl Iterator<Item = f64>) -> Vec<f64> {
+    let inner: usize = shape[dimension + 1..].iter().map(|&extent| extent as usize).product();
+    let mut largest = vec![0.0f64; shape[dimension] as usize];
+    let extent = largest.len();
+    for (number, size) in sizes.enumerate() {
+        let known = &mut largest[number / inner % extent];
+        *known = known.max(size);
+    }
+    largest
 }
 
 /// A tensor that holds its values times powers of two, by an index.
@@ -96,14 +118,18 @@ struct Scaled {
 }
 
 /// A program on the way to its new constants.
-struct Scaling {
+pub(super) struct Scaling {
     program: Program,
     ranges: Ranges,
     scaled: BTreeMap<TensorId, Scaled>,
+    /// Factors that took powers in, and the dimension of each that has them.
+    takers: Vec<(TensorId, usize)>,
+    /// Nests that write tensors with powers.
+    carriers: Vec<usize>,
 }
 
 /// Powers of two along an iterator.
-type Powers = (IterId, Vec<i32>);
+pub(super) type Powers = (IterId, Vec<i32>);
 
 impl Scaling {
     /// The program where an input has columns; `None` where something does not take their powers in.
@@ -113,18 +139,114 @@ impl Scaling {
         input: TensorId,
         columns: Columns,
         elements: &[(f64, f64)],
-    ) -> Option<(Program, Ranges)> {
-        let scaled = Scaled { columns, values: elements.to_vec() };
-        let mut scaling =
-            Scaling { program: program.clone(), ranges: ranges.clone(), scaled: BTreeMap::from([(input, scaled)]) };
-        scaling.ranges.tensors.resize(program.tensors.len(), None);
-        for number in 0..program.nests.len() {
-            let nest = &scaling.program.nests[number];
-            if reads(nest).iter().any(|tensor| scaling.scaled.contains_key(tensor)) {
-                scaling.nest(number)?;
+    ) -> Option<Scaling> {
+        let mut scaling = Scaling::new(program, ranges);
+        scaling.scaled.insert(input, Scaled { columns, values: elements.to_vec() });
+        scaling.go_on(0)?;
+        Some(scaling)
+    }
+
+    fn new(program: &Program, ranges: &Ranges) -> Scaling {
+        let (program, mut ranges) = (program.clone(), ranges.clone());
+        ranges.tensors.resize(program.tensors.len(), None);
+        Scaling { program, ranges, scaled: BTreeMap::new(), takers: Vec::new(), carriers: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> Powered {
+        let Scaling { program, ranges, scaled, .. } = self;
+        let scaled = scaled.into_iter().map(|(id, scaled)| (program.tensors[id.0].name.clone(), scaled.columns));
+        let scaled = scaled.collect();
+        (program, ranges, scaled)
+    }
+
+    /// Give and take the powers in all nests from this one on.
+    fn go_on(&mut self, first: usize) -> Option<()> {
+        for number in first..self.program.nests.len() {
+            if reads(&self.program.nests[number]).iter().any(|tensor| self.scaled.contains_key(tensor)) {
+                self.nest(number)?;
             }
         }
-        Some((scaling.program, scaling.ranges))
+        // No other nest may write into a tensor with powers, unless zeros.
+        let is_right = |(number, nest): (usize, &Nest)| {
+            !self.scaled.contains_key(&nest.out) || self.carriers.contains(&number) || is_zero(nest)
+        };
+        self.program.nests.iter().enumerate().all(is_right).then_some(())
+    }
+
+    /// The program where the rows of the constant weights of a nest have powers, and so has all that it is made of.
+    pub(super) fn of_channels(
+        program: &Program,
+        ranges: &Ranges,
+        number: usize,
+        weights: &Atom,
+        powers: Powers,
+    ) -> Option<Scaling> {
+        let mut scaling = Scaling::new(program, ranges);
+        let Atom::Read(tensor, index) = weights else { return None };
+        let dimension = index.iter().position(|form| form.as_iterator() == Some(powers.0))?;
+        let out = program.nests[number].out;
+        // Pieces of a convolution have the same weights, which nothing else reads.
+        for (piece, nest) in program.nests.iter().enumerate().filter(|(_, nest)| reads(nest).contains(tensor)) {
+            let Some(Primitive::MultiplyAdd { start, product: Some((a, b)), square: false, .. }) = Primitive::of(nest)
+            else {
+                return None;
+            };
+            let is_weights = |atom: &Atom| matches!(atom, Atom::Read(read, _) if read == tensor);
+            let Atom::Read(_, index) = [a, b].into_iter().find(is_weights)? else { return None };
+            let powers = (index[dimension].as_iterator()?, powers.1.clone());
+            if nest.out != out {
+                return None;
+            }
+            if let Some(start) = start.filter(|start| !matches!(start, Atom::Constant(zero) if *zero == 0.0)) {
+                scaling.scale(piece, &start, powers.clone())?;
+            }
+            scaling.carry((piece, nest), &powers, None)?;
+        }
+        scaling.multiply(*tensor, &Columns { dimension, more: powers.1 })?;
+        scaling.go_on(number + 1)?;
+        Some(scaling)
+    }
+
+    /// Multiply a constant by powers of two.
+    fn multiply(&mut self, tensor: TensorId, columns: &Columns) -> Option<()> {
+        let Tensor { role, shape, .. } = &mut self.program.tensors[tensor.0];
+        let Role::Parameter(values) = role else { return None };
+        let scaled = values.iter().enumerate();
+        let scaled = scaled.map(|(element, &value)| libm::ldexp(value, columns.of_element(shape, element)));
+        *role = Role::Parameter(scaled.collect());
+        Some(())
+    }
+
+    /// Names of the tensors that hold other values than before.
+    pub(super) fn changed<'a>(&'a self, before: &'a Program) -> impl Iterator<Item = &'a str> {
+        let is_changed = |(id, tensor): &(usize, &Tensor)| {
+            self.scaled.contains_key(&TensorId(*id)) || self.program.tensors[*id].role != tensor.role
+        };
+        before.tensors.iter().enumerate().filter(is_changed).map(|(_, tensor)| tensor.name.as_str())
+    }
+
+    /// The largest size of each channel in the constants that took its power in; `None` if nothing did.
+    pub(super) fn taken_in(&self) -> Option<Vec<f64>> {
+        let sizes = self.takers.iter().map(|&(tensor, dimension)| {
+            let Tensor { role, shape, .. } = &self.program.tensors[tensor.0];
+            let Role::Parameter(values) = role else { return None };
+            Some(fold_sizes(shape, dimension, values.iter().map(|value| value.abs())))
+        });
+        let larger = |one: Vec<f64>, other: Vec<f64>| one.iter().zip(&other).map(|(a, b)| a.max(*b)).collect();
+        sizes.collect::<Option<Vec<_>>>()?.into_iter().reduce(larger)
+    }
+
+    /// For each channel the powers of two up to the largest one, in all tensors that have them.
+    pub(super) fn room(&self) -> Vec<i32> {
+        let of = |(tensor, Scaled { columns, values }): (&TensorId, &Scaled)| {
+            let shape = &self.program.tensors[tensor.0].shape;
+            let sizes = fold_sizes(shape, columns.dimension, values.iter().map(size));
+            let largest = sizes.iter().copied().fold(0.0, f64::max);
+            let room = |&size: &f64| if size > 0.0 { libm::floor(libm::log2(largest / size)) as i32 } else { MOST };
+            sizes.iter().map(room).collect::<Vec<i32>>()
+        };
+        let less = |one: Vec<i32>, other: Vec<i32>| one.iter().zip(&other).map(|(a, b)| *a.min(b)).collect();
+        self.scaled.iter().map(of).reduce(less).unwrap_or_default()
     }
 
     /// The powers that an operand has; `Err` where they are not along an iterator.
@@ -143,11 +265,24 @@ impl Scaling {
             {
                 self.multiply_add((number, &nest), start.as_ref(), product.as_ref(), square, negative)
             }
+            // The larger of two is that of their multiples, too.
+            Primitive::Positive(value)
+            | Primitive::MultiplyAdd {
+                start: None,
+                product: Some((value, Atom::Constant(1.0))),
+                square: false,
+                negative: false,
+                whole: false,
+                ..
+            } => {
+                let powers = self.powers(&value).ok()??;
+                self.carry((number, &nest), &powers, None)
+            }
             Primitive::Divide { dividend, divisor, down: false } => {
                 let ((iterator, more), None) = (self.powers(&dividend).ok()??, self.powers(&divisor).ok()?) else {
                     return None;
                 };
-                self.scale(number, &divisor, (iterator, more))
+                self.scale(number, &divisor, (iterator, more)).map(|taker| self.takers.push(taker))
             }
             _ => None,
         }
@@ -168,8 +303,8 @@ impl Scaling {
             (of_a, of_b) = (self.powers(a).ok()?, self.powers(b).ok()?);
             if square {
                 match (&of_a, &of_b) {
-                    (Some(powers), None) => self.scale(number, b, powers.clone())?,
-                    (None, Some(powers)) => self.scale(number, a, powers.clone())?,
+                    (Some(powers), None) => drop(self.scale(number, b, powers.clone())?),
+                    (None, Some(powers)) => drop(self.scale(number, a, powers.clone())?),
                     _ if of_a != of_b => return None,
                     _ => {}
                 }
@@ -190,8 +325,9 @@ impl Scaling {
             let is_scaled = |atom: &Atom| self.powers(atom).is_ok_and(|powers| powers.is_some());
             let factor = [a, b].into_iter().find(|atom| !is_scaled(atom));
             if let Some(factor) = factor
-                && self.scale(number, factor, minus(powers)).is_some()
+                && let Some(taker) = self.scale(number, factor, minus(powers))
             {
+                self.takers.push(taker);
                 return Some(());
             }
         }
@@ -212,26 +348,42 @@ impl Scaling {
             one.or_else(|| self.scale(number, b, powers.clone()))?;
         }
         // A sign is that of the value.
-        if negative { Some(()) } else { self.carry(nest, &powers, values?) }
+        if negative { Some(()) } else { self.carry((number, nest), &powers, values) }
     }
 
-    /// Let a result hold its values times powers of two.
-    fn carry(&mut self, nest: &Nest, (iterator, more): &Powers, values: Vec<(f64, f64)>) -> Option<()> {
+    /// Let a result hold its values times powers of two: those that were seen, or that follow from what it is made of.
+    fn carry(
+        &mut self,
+        (number, nest): (usize, &Nest),
+        (iterator, more): &Powers,
+        values: Option<Vec<(f64, f64)>>,
+    ) -> Option<()> {
         let out = nest.out;
-        let is_asked = self.program.names.iter().any(|(_, named)| *named == out)
-            || self.program.updates.iter().any(|update| update.state == out || update.next == out);
-        let written = self.program.nests.iter().filter(|nest| nest.out == out).count();
-        if is_asked || written != 1 || !self.program.tensors[out.0].role.is_computed() {
+        if iterator.0 >= nest.free {
             return None;
         }
+        let is_asked = self.program.names.iter().any(|(_, named)| *named == out)
+            || self.program.updates.iter().any(|update| update.state == out || update.next == out);
+        if is_asked || !self.program.tensors[out.0].role.is_computed() {
+            return None;
+        }
+        self.carriers.push(number);
         let dimension = nest.out_index.iter().position(|form| form.as_iterator() == Some(*iterator))?;
         let columns = Columns { dimension, more: more.clone() };
+        if let Some(known) = self.scaled.get(&out) {
+            return (known.columns == columns).then_some(());
+        }
+        let written = self.program.nests.iter().filter(|nest| nest.out == out).count();
+        let values = self.ranges.elements.get(&out.0).cloned().or(values.filter(|_| written == 1))?;
         let shape = self.program.tensors[out.0].shape.clone();
         let mut range: Option<(f64, f64)> = None;
         for (element, &(low, high)) in values.iter().enumerate() {
             let power = |value: f64| libm::ldexp(value, columns.of_element(&shape, element));
             let (low, high) = (power(low), power(high));
             range = Some(range.map_or((low, high), |(a, b)| (a.min(low), b.max(high))));
+            if let Some(seen) = self.ranges.elements.get_mut(&out.0) {
+                seen[element] = (low, high);
+            }
         }
         self.ranges.tensors[out.0] = range;
         self.scaled.insert(out, Scaled { columns, values });
@@ -239,7 +391,7 @@ impl Scaling {
     }
 
     /// Multiply the values of an operand by powers of two along an iterator: a constant, or a product of constants.
-    fn scale(&mut self, number: usize, atom: &Atom, powers: Powers) -> Option<()> {
+    fn scale(&mut self, number: usize, atom: &Atom, powers: Powers) -> Option<(TensorId, usize)> {
         let Atom::Read(tensor, index) = atom else { return None };
         let (tensor, (iterator, more)) = (*tensor, powers);
         let dimension = index.iter().position(|form| form.as_iterator() == Some(iterator))?;
@@ -248,15 +400,10 @@ impl Scaling {
         let writers: Vec<usize> =
             (0..self.program.nests.len()).filter(|&n| self.program.nests[n].out == tensor).collect();
         match (&self.program.tensors[tensor.0].role, writers.as_slice()) {
-            (Role::Parameter(values), []) => {
-                let columns = Columns { dimension, more };
-                let shape = &self.program.tensors[tensor.0].shape;
-                let scaled = values.iter().enumerate();
-                let scaled: Vec<f64> =
-                    scaled.map(|(element, &value)| libm::ldexp(value, columns.of_element(shape, element))).collect();
+            (Role::Parameter(_), []) => {
                 let own = if readers.len() == 1 { tensor } else { self.copy(number, tensor) };
-                self.program.tensors[own.0].role = Role::Parameter(scaled.into());
-                Some(())
+                self.multiply(own, &Columns { dimension, more })?;
+                Some((own, dimension))
             }
             (role, &[writer]) if role.is_computed() && readers.len() == 1 => {
                 let nest = self.program.nests[writer].clone();
@@ -284,7 +431,7 @@ impl Scaling {
                 one.or_else(|| self.scale(writer, &b, (inner, more)))?;
                 let values = self.values(&self.program.nests[writer])?;
                 self.ranges.tensors[tensor.0] = values.into_iter().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-                Some(())
+                Some((tensor, dimension))
             }
             _ => None,
         }
@@ -366,6 +513,16 @@ impl Scaling {
 
 /// What copies of constants have behind their names.
 pub(crate) const COPY: &str = ".columns";
+
+/// Whether a nest writes zeros.
+fn is_zero(nest: &Nest) -> bool {
+    let Some(Primitive::MultiplyAdd { start: Some(Atom::Constant(start)), product: None, negative: false, .. }) =
+        Primitive::of(nest)
+    else {
+        return false;
+    };
+    start == 0.0
+}
 
 fn squared((low, high): (f64, f64)) -> (f64, f64) {
     let most = f64::max(low * low, high * high);

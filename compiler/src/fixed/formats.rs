@@ -380,7 +380,8 @@ impl<'a> Formats<'a> {
         (square, scale): (bool, i32),
         negative: bool,
     ) -> Points {
-        let word = self.numbers.word;
+        let (word, spare) = (self.numbers.word, self.numbers.word as i32 + 12);
+        let even = |other: i32, wanted: i32| wanted.saturating_sub(other).saturating_add(scale);
         let start_fraction = match start {
             Some(Atom::Read(tensor, _)) => Some(self.fraction(*tensor)),
             _ => None,
@@ -403,10 +404,10 @@ impl<'a> Formats<'a> {
             Atom::Constant(value) => {
                 let best = best_fraction(*value, *value, word);
                 match (exact_fraction(*value, word), other, wanted) {
-                    (Some(exact), Some(other), Some(wanted)) => {
-                        wanted.saturating_sub(other).saturating_add(scale).clamp(exact, best)
-                    }
+                    (Some(exact), Some(other), Some(wanted)) => even(other, wanted).clamp(exact, best),
                     (Some(exact), ..) => exact.max(0).min(best),
+                    // The last bits of a constant that is small beside the result move no rounding.
+                    (None, Some(other), Some(wanted)) => best.min(even(other, wanted).saturating_add(spare)),
                     (None, ..) => best,
                 }
             }

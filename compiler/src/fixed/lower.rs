@@ -1,6 +1,5 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
-use super::columns;
 use super::copies::{self, Copies};
 use super::formats::{Formats, Points, is_one};
 use super::masks;
@@ -10,6 +9,7 @@ use super::tables::{self, Choice, Use};
 use super::{
     Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, updates, verify,
 };
+use super::{channels, columns};
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::optimisations::Optimisation;
 use crate::ranges::Ranges;
@@ -40,14 +40,16 @@ pub fn lower(
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
     let near = masks::bounded(program, ranges, numbers.word);
     let (program, ranges) = near.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
-    let Some((program, ranges, columns)) =
-        columns::scaled(program, ranges, |name| numbers.fractions.contains_key(name))
-    else {
-        return with_tables(program, ranges, numbers);
-    };
-    let (mut lowered, report) = with_tables(&program, &ranges, numbers)?;
+    let given = |name: &str| numbers.fractions.contains_key(name);
+    let even = channels::scaled(program, ranges, given);
+    let (program, ranges) = even.as_ref().map_or((program, ranges), |(program, ranges, _)| (program, ranges));
+    let scaled = columns::scaled(program, ranges, given);
+    let (program, ranges) = scaled.as_ref().map_or((program, ranges), |(program, ranges, _)| (program, ranges));
+    let (mut lowered, report) = with_tables(program, ranges, numbers)?;
+    let mut columns = even.map(|(_, _, columns)| columns).unwrap_or_default();
+    columns::merge(&mut columns, scaled.map(|(_, _, columns)| columns).unwrap_or_default());
     for tensor in &mut lowered.tensors {
-        tensor.columns = columns.get(&tensor.name).cloned();
+        tensor.columns = columns.remove(&tensor.name);
     }
     Ok((lowered, report))
 }

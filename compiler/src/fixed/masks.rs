@@ -3,6 +3,8 @@
 //!     s = z + b; m = max(s); e = exp(s - m)          z in -5..5, b in -10000..0, m in -2..5
 //!     =>  b.masked = max(b, -32); s = z + b.masked       s in -37..5: nine more bits after its binary point
 //!
+//! So is a constant that multiplies zeros and ones, as in `s = z - 10000*n`. What is added to a mask may be a product.
+//!
 //! What the maxima were seen to exceed by so much that the exponential of it is 0 in every word may as well be a little nearer. A mask that
 //! reaches all elements of a row is no mask: its maximum is as low, and nothing is changed.
 
@@ -34,7 +36,7 @@ pub(super) fn bounded(program: &Program, ranges: &Ranges, word: u32) -> Option<(
 
 /// A mask, and what is added to it.
 struct Masked {
-    mask: TensorId,
+    mask: Mask,
     /// The sum.
     sum: TensorId,
     /// The sum less its largest value; again, where the program counts from the largest value itself.
@@ -43,6 +45,13 @@ struct Masked {
     least: f64,
     /// Ranges of the sum and of the exponent then.
     ranges: [(f64, f64); 2],
+}
+
+#[derive(Clone, Copy)]
+enum Mask {
+    Tensor(TensorId),
+    /// A constant times a tensor of zeros and ones.
+    Factor(f64),
 }
 
 /// The mask of the sum whose exponential a nest computes.
@@ -70,29 +79,109 @@ fn masked(program: &Program, ranges: &Ranges, nest: &Nest, word: u32) -> Option<
         return None;
     }
     let mut exponents = vec![exponent];
-    while let (Atom::Read(inner, _), Atom::Read(top, _), Combine::Subtract) = one_by_one(only(sum)?)? {
+    while let Some((Atom::Read(inner, _), Atom::Read(top, _), Combine::Subtract)) = one_by_one(only(sum)?) {
         if !is_largest(top, inner) || readers(inner) != 2 {
             return None;
         }
         exponents.push(sum);
         (sum, largest) = (inner, top);
     }
-    let (one, other, Combine::Add) = one_by_one(only(sum)?)? else { return None };
-    let (Atom::Read(one, _), Atom::Read(other, _)) = (one, other) else { return None };
-    let (mask, value) = if range(one)?.0 < range(other)?.0 { (one, other) } else { (other, one) };
-    let (of_value, of_largest, of_sum) = (range(value)?, range(largest)?, range(sum)?);
+    let Parts { mask, of_mask, of_value } = Parts::of(program, only(sum)?, &range)?;
+    let (of_largest, of_sum) = (range(largest)?, range(sum)?);
     // Below this an exponential is less than half of a last place.
     let nothing = f64::from(word + 1) * std::f64::consts::LN_2;
     let reach = libm::exp2(libm::ceil(libm::log2(of_value.1 - of_largest.0 + nothing)));
-    let gains = program.tensors[mask.0].element == Element::Real && range(mask)?.0 < -2.0 * reach;
     let low = of_value.0 - reach;
-    (gains && low > of_sum.0).then_some(Masked {
+    // Whole numbers that no word holds have no binary point that their bound could have, too.
+    let has_words = of_mask.0 >= -libm::ldexp(1.0, word as i32 - 1) || !is_of_constants(program, mask);
+    (has_words && of_mask.0 < -2.0 * reach && low > of_sum.0).then_some(Masked {
         mask,
         sum,
         exponents,
         least: -reach,
         ranges: [(low, of_sum.1), (low - of_largest.1, 0.0)],
     })
+}
+
+/// The mask in a sum, the lower of its two parts, with the ranges of both.
+struct Parts {
+    mask: Mask,
+    of_mask: (f64, f64),
+    of_value: (f64, f64),
+}
+
+impl Parts {
+    fn of(program: &Program, sum: &Nest, range: &impl Fn(TensorId) -> Option<(f64, f64)>) -> Option<Parts> {
+        let Some(Primitive::MultiplyAdd {
+            start: Some(start),
+            product: Some((a, b)),
+            square: false,
+            scale: 0,
+            combine: combine @ (Combine::Add | Combine::Subtract),
+            negative: false,
+            whole: false,
+        }) = Primitive::of(sum)
+        else {
+            return None;
+        };
+        if sum.aggregate != Aggregate::Assign {
+            return None;
+        }
+        let of = |atom: &Atom| match atom {
+            Atom::Read(tensor, _) => range(*tensor),
+            Atom::Constant(value) => Some((*value, *value)),
+        };
+        let sign = if combine == Combine::Add { 1.0 } else { -1.0 };
+        let (of_a, of_b) = (of(&a)?, of(&b)?);
+        let ends = [of_a.0 * of_b.0, of_a.0 * of_b.1, of_a.1 * of_b.0, of_a.1 * of_b.1].map(|end| sign * end);
+        let of_product =
+            (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(f64::NEG_INFINITY, f64::max));
+        let of_start = of(&start)?;
+        let mask =
+            |tensor: TensorId| (program.tensors[tensor.0].element == Element::Real).then_some(Mask::Tensor(tensor));
+        if of_start.0 < of_product.0 {
+            let Atom::Read(tensor, _) = start else { return None };
+            return Some(Parts { mask: mask(tensor)?, of_mask: of_start, of_value: of_product });
+        }
+        let mask = match (&a, &b) {
+            (Atom::Read(tensor, _), Atom::Constant(1.0)) if sign > 0.0 => mask(*tensor)?,
+            (Atom::Read(tensor, _), Atom::Constant(factor)) | (Atom::Constant(factor), Atom::Read(tensor, _))
+                if sign * factor < 0.0 && matches!(start, Atom::Read(..)) && is_choice(program, *tensor) =>
+            {
+                Mask::Factor(*factor)
+            }
+            _ => return None,
+        };
+        Some(Parts { mask, of_mask: of_product, of_value: of_start })
+    }
+}
+
+/// Whether a mask is computed of constants alone.
+fn is_of_constants(program: &Program, mask: Mask) -> bool {
+    let Mask::Tensor(mask) = mask else { return false };
+    let is_constant = |tensor: &TensorId| matches!(program.tensors[tensor.0].role, Role::Parameter(_));
+    let mut writers = program.nests.iter().filter(|nest| nest.out == mask);
+    program.tensors[mask.0].role.is_computed() && writers.all(|nest| reads(nest).iter().all(is_constant))
+}
+
+/// Whether a tensor is of zeros and ones: constants, or comparisons.
+fn is_choice(program: &Program, tensor: TensorId) -> bool {
+    let compares = |nest: &Nest| matches!(Primitive::of(nest), Some(Primitive::MultiplyAdd { negative: true, .. }));
+    match &program.tensors[tensor.0].role {
+        Role::Parameter(values) => values.iter().all(|&value| value == 0.0 || value == 1.0),
+        role => role.is_computed() && program.nests.iter().filter(|nest| nest.out == tensor).all(compares),
+    }
+}
+
+/// Another size for the constant that multiplies a choice, which is alone in its sum.
+fn replace(sum: &mut Nest, factor: f64, size: f64) {
+    for node in &mut sum.body.nodes {
+        if let Node::Constant(value) = node
+            && value.abs() == factor.abs()
+        {
+            *value = size.copysign(*value);
+        }
+    }
 }
 
 /// Sum or difference of two operands.
@@ -118,6 +207,11 @@ impl Masked {
         for exponent in exponents {
             ranges.tensors[exponent.0] = Some(of_exponent);
         }
+        let Some(at) = program.nests.iter().position(|nest| nest.out == sum) else { return };
+        let mask = match mask {
+            Mask::Tensor(mask) => mask,
+            Mask::Factor(factor) => return replace(&mut program.nests[at], factor, least),
+        };
         let original = program.tensors[mask.0].clone();
         let high = ranges.tensors[mask.0].map_or(0.0, |(_, high)| high.max(least));
         let mut name = original.name.clone() + NEAR;
@@ -132,7 +226,6 @@ impl Masked {
         let role = constants.clone().map_or(Role::Temporary, Role::Parameter);
         program.tensors.push(Tensor { name, role, ..original.clone() });
         ranges.tensors.push(Some((least, high)));
-        let Some(at) = program.nests.iter().position(|nest| nest.out == sum) else { return };
         let adds = &mut program.nests[at];
         for node in &mut adds.body.nodes {
             if let Node::Read { tensor, .. } = node

@@ -36,6 +36,7 @@
 //! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
 //! hold it to two.
 
+mod channels;
 mod columns;
 mod copies;
 mod formats;
@@ -53,6 +54,7 @@ mod updates;
 mod verify;
 mod whole;
 
+pub use channels::with_channels;
 pub(crate) use columns::COPY;
 pub use columns::Columns;
 pub use lower::lower;

@@ -1,5 +1,6 @@
 //! How far fixed point is from golden, and who is named for it.
 
+mod channels;
 mod columns;
 
 use arch::Code;

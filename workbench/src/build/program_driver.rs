@@ -14,6 +14,7 @@ use crate::writing::Files;
 use arch::Image;
 use arch::isa::LEVELS;
 use arch::rtl::CoreName;
+use compiler::rounding;
 use std::fmt::Write;
 
 const HEADER: &str = include_str!("program_driver/program.h");
@@ -151,6 +152,18 @@ impl Driver<'_> {
         extents.fold(format!("   {}", self.names[n]), |text, extent| text + &format!("[{extent}]"))
     }
 
+    /// A tensor of the model, and the first values of one that only the rounding of updates has.
+    fn first(&self, n: usize) -> String {
+        let first = match self.layout.tensors[n].name.as_str() {
+            rounding::GENERATOR => {
+                format!("   first random, between -{0} and {0}; never all 0", rounding::GENERATOR_BOUND)
+            }
+            name if rounding::is_of_words(name) => "   first 0".to_owned(),
+            _ => String::new(),
+        };
+        self.shape(n, false) + &first + "\n"
+    }
+
     /// Prototype of the function that takes the model, if the user gives one.
     fn model_prototype(&self) -> Option<String> {
         let given = self.tensors_of(self.models_in());
@@ -180,7 +193,7 @@ impl Driver<'_> {
             let _ = write!(
                 prototypes,
                 "/* Give the model, which the next run loads and the accelerator keeps.\n{}*/\n{prototype};\n\n",
-                lines(&model, false)
+                model.iter().map(|&n| self.first(n)).collect::<String>()
             );
         }
         let results = [of_steps.clone(), of_model.clone()].concat();

@@ -116,19 +116,28 @@ impl Expr {
 
     /// Rebuild from the leaves up.
     pub(crate) fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
-        let rebuilt = match self {
-            Expr::Constant(_) | Expr::Iterator(_) | Expr::Read(..) => self,
-            Expr::Gather(tensor, list) => Expr::Gather(tensor, list.into_iter().map(|e| e.map(f)).collect()),
-            Expr::Call(function, list) => Expr::Call(function, list.into_iter().map(|e| e.map(f)).collect()),
-            Expr::Unary(operation, a) => Expr::Unary(operation, Box::new(a.map(f))),
-            Expr::Cast(element, a) => Expr::Cast(element, Box::new(a.map(f))),
-            Expr::Binary(operation, a, b) => {
-                let a = a.map(f);
-                Expr::Binary(operation, Box::new(a), Box::new(b.map(f)))
-            }
-            Expr::Select(parts) => Expr::Select(Box::new(parts.map(|e| e.map(f)))),
-        };
+        let rebuilt = self.with_parts(&mut |part| part.map(f));
         f(rebuilt)
+    }
+
+    /// Replace the outermost expressions that have a replacement.
+    pub(super) fn replace(self, f: &mut impl FnMut(&Expr) -> Option<Expr>) -> Expr {
+        f(&self).unwrap_or_else(|| self.with_parts(&mut |part| part.replace(f)))
+    }
+
+    fn with_parts(self, f: &mut dyn FnMut(Expr) -> Expr) -> Expr {
+        match self {
+            Expr::Constant(_) | Expr::Iterator(_) | Expr::Read(..) => self,
+            Expr::Gather(tensor, list) => Expr::Gather(tensor, list.into_iter().map(f).collect()),
+            Expr::Call(function, list) => Expr::Call(function, list.into_iter().map(f).collect()),
+            Expr::Unary(operation, a) => Expr::Unary(operation, Box::new(f(*a))),
+            Expr::Cast(element, a) => Expr::Cast(element, Box::new(f(*a))),
+            Expr::Binary(operation, a, b) => {
+                let a = f(*a);
+                Expr::Binary(operation, Box::new(a), Box::new(f(*b)))
+            }
+            Expr::Select(parts) => Expr::Select(Box::new(parts.map(f))),
+        }
     }
 
     /// Iterators it depends on.

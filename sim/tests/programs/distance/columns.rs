@@ -129,6 +129,29 @@ name y = y
             assert!(accuracy.verdict.suffices, "{low}, {word} bits: {}", accuracy.verdict);
         }
     }
+    // Scores that are scaled in the same sum, and a mask that is a constant times zeros and ones.
+    for (sum, declared) in [
+        ("s[i][j] = b[j] + 0.35 * z[i][j]", "input b[6]"),
+        ("s[i][j] = z[i][j] - 10000 * b[j]", "parameter b[6] = [0, 1, 0, 0, 1, 0]"),
+    ] {
+        let text = text.replace("s[i][j] = z[i][j] + b[j]", sum).replace("input b[6]", declared);
+        let values = |name: &str, values: &[f64]| (name.to_owned(), values.to_vec());
+        let mask = declared.starts_with("input").then(|| values("b", &[0.0, -1e4, 0.0, 0.0, -1e4, 0.0]));
+        let steps = [[values("z", &z)].into_iter().chain(mask).collect::<NamedValues>()];
+        let accuracy =
+            upper(&text.parse().expect("a good text"), &steps, 16).accuracy().expect("values have a meaning");
+        assert!(accuracy.verdict.suffices, "{sum}: {}", accuracy.verdict);
+    }
+    // Whole numbers that no word of eight bits holds: they are rounded, not refused.
+    let declared = "parameter c[6] = [0, 10000, 0, 0, 10000, 0]\ntemporary b[6]";
+    let sum = "b[j] = -c[j]  for j in 0..6\ns[i][j] = b[j] + 0.35 * z[i][j]";
+    let text = text.replace("s[i][j] = z[i][j] + b[j]", sum).replace("input b[6]", declared);
+    for word in [8, 16] {
+        let steps = [NamedValues::from([("z".to_owned(), z.clone())])];
+        let accuracy = upper(&text.parse().expect("a good text"), &steps, word).accuracy();
+        let verdict = accuracy.expect("values have a meaning").verdict;
+        assert_eq!(verdict.suffices, word == 16, "{word} bits: {verdict}");
+    }
     // A row that is masked as a whole has its largest value there.
     let all = [NamedValues::from([("z".to_owned(), z), ("b".to_owned(), vec![-1e4; 6])])];
     let found = upper(&program, &all, 16);
