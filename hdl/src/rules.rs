@@ -103,13 +103,8 @@ fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
     }
     // One bit per pad: it was read in the cycle in which it was written.
     let met = Pad::ALL.map(|pad| {
-        let (name, write) = match pad {
-            Pad::Model => ("model", "model_port_write"),
-            Pad::Data => ("data", "gates_data_write"),
-            Pad::T0 => ("t0", "t0_port_write"),
-            Pad::T1 => ("t1", "t1_port_write"),
-        };
-        (pad as usize, format!("{write} && addresses_{name} == control_{name}_address"))
+        let write = if pad == Pad::Data { "gates_data_write".to_owned() } else { format!("{pad}_port_write") };
+        (pad as usize, format!("{write} && addresses_{pad} == control_{pad}_address"))
     });
     rules.memory +=
         "reg [3:0] met;\nreg factor_met, factor_met_t3, start_met, start_met_t3;\nalways @(posedge clock) begin\n";

@@ -101,8 +101,7 @@ impl Logic for OperandSelect {
     }
     fn hdl(&self) -> Verilog {
         let (word, factor) = (self.c.width(), self.a.width());
-        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
-        let [first, second, third, fourth] = pads;
+        let [first, second, third, fourth] = Pad::NAMES;
         let among = |select: &str| format!("{select} ? {second} : {first}");
         let above = |select: &str| format!("{select} ? {fourth} : {third}");
         // In tables of four inputs, or of six.
