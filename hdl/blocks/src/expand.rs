@@ -2,6 +2,7 @@
 
 use crate::field::{Field, declared};
 use crate::options::Options;
+use crate::unroll::unrolled;
 use crate::{behaviour, wires};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -17,7 +18,7 @@ pub(crate) struct Named {
 /// See [`crate::block`].
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
-    let ItemFn { attrs, vis, sig, block, .. } = syn::parse2(item)?;
+    let ItemFn { attrs, vis, sig, block, .. } = syn::parse2(unrolled(item)?)?;
     check(&sig)?;
     let named = Named { head: options.head(&sig.ident, &attrs)?, name: sig.ident };
     let (mut fields, values, statements) = parts(block.stmts, &options)?;

@@ -287,24 +287,21 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let (emit_model, load_model): Out<CHUNK_BITS>;
     let (write_alu, write_root, write_move, write_load, write_tables): Out;
     let held_steps: Register<CHUNK_BITS>;
-    let held_step_length: State<Setting> = setting(registers::STEP_LENGTH);
-    let held_step_alu: State<Setting> = setting(registers::ENTRY_STEP_ALU);
-    let held_step_root: State<Setting> = setting(registers::ENTRY_STEP_ROOT);
-    let held_step_move: State<Setting> = setting(registers::ENTRY_STEP_MOVE);
-    let held_step_load: State<Setting> = setting(registers::ENTRY_STEP_LOAD);
-    let held_emit_step: State<Setting> = setting(registers::ENTRY_EMIT_STEP);
-    let held_emit_model: State<Setting> = setting(registers::ENTRY_EMIT_MODEL);
-    let held_load_model: State<Setting> = setting(registers::ENTRY_LOAD_MODEL);
+    for (NAME, AT) in names![
+        step_length STEP_LENGTH, step_alu ENTRY_STEP_ALU, step_root ENTRY_STEP_ROOT, step_move ENTRY_STEP_MOVE,
+        step_load ENTRY_STEP_LOAD, emit_step ENTRY_EMIT_STEP, emit_model ENTRY_EMIT_MODEL, load_model ENTRY_LOAD_MODEL,
+    ] {
+        let held_NAME: State<Setting> = setting(registers::AT);
+    }
     let select = ReadSelect(clock, &READABLE, &READABLE_SCALAR[..widths.scalars]);
     let status: Local<CHUNK_BITS>;
-    let (at_control, at_steps): Const<ADDRESS_BITS> = (registers::CONTROL, registers::STEPS);
-    let (at_step_length, at_step_alu): Const<ADDRESS_BITS> = (registers::STEP_LENGTH, registers::ENTRY_STEP_ALU);
-    let at_step_root: Const<ADDRESS_BITS> = registers::ENTRY_STEP_ROOT;
-    let at_step_move: Const<ADDRESS_BITS> = registers::ENTRY_STEP_MOVE;
-    let at_step_load: Const<ADDRESS_BITS> = registers::ENTRY_STEP_LOAD;
-    let at_emit_step: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_STEP;
-    let at_emit_model: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_MODEL;
-    let at_load_model: Const<ADDRESS_BITS> = registers::ENTRY_LOAD_MODEL;
+    for (NAME, AT) in names![
+        control CONTROL, steps STEPS, step_length STEP_LENGTH, step_alu ENTRY_STEP_ALU, step_root ENTRY_STEP_ROOT,
+        step_move ENTRY_STEP_MOVE, step_load ENTRY_STEP_LOAD, emit_step ENTRY_EMIT_STEP, emit_model ENTRY_EMIT_MODEL,
+        load_model ENTRY_LOAD_MODEL,
+    ] {
+        let at_NAME: Const<ADDRESS_BITS> = registers::AT;
+    }
     let identity: Const<CHUNK_BITS> = registers::IDENTITY_VALUE;
     let (grid, number_widths): Const<CHUNK_BITS> = (described(registers::GRID), described(registers::WIDTHS));
     let (depths, streams): Const<CHUNK_BITS> = (described(registers::DEPTHS), described(registers::STREAMS));
@@ -317,103 +314,48 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let (move_region, load_region): Const<REGION_BITS> = (region(Region::Move), region(Region::Load));
     let table_region: Const<REGION_BITS> = region(Region::Tables);
 
-    steps = held_steps;
-    step_length = held_step_length;
-    step_alu = held_step_alu;
-    step_root = held_step_root;
-    step_move = held_step_move;
-    step_load = held_step_load;
-    emit_step = held_emit_step;
-    emit_model = held_emit_model;
-    load_model = held_load_model;
+    for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+        NAME = held_NAME;
+    }
     read = select.value;
 
     start = write && address == at_control && data.get_bit(0);
     abort = write && address == at_control && data.get_bit(3);
-    write_alu = write && region == alu_region;
-    write_root = write && region == root_region;
-    write_move = write && region == move_region;
-    write_load = write && region == load_region;
+    for STREAM in names![alu root move load] {
+        write_STREAM = write && region == STREAM_region;
+    }
     write_tables = write && region == table_region;
 
     if write {
-        if address == at_steps {
-            held_steps = data;
-        }
-        if address == at_step_length {
-            held_step_length = data;
-        }
-        if address == at_step_alu {
-            held_step_alu = data;
-        }
-        if address == at_step_root {
-            held_step_root = data;
-        }
-        if address == at_step_move {
-            held_step_move = data;
-        }
-        if address == at_step_load {
-            held_step_load = data;
-        }
-        if address == at_emit_step {
-            held_emit_step = data;
-        }
-        if address == at_emit_model {
-            held_emit_model = data;
-        }
-        if address == at_load_model {
-            held_load_model = data;
+        for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+            if address == at_NAME {
+                held_NAME = data;
+            }
         }
     }
     if reset {
-        held_steps = zero;
-        held_step_length = zero;
-        held_step_alu = zero;
-        held_step_root = zero;
-        held_step_move = zero;
-        held_step_load = zero;
-        held_emit_step = zero;
-        held_emit_model = zero;
-        held_load_model = zero;
+        for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+            held_NAME = zero;
+        }
     }
 
     status = zero;
-    if busy {
-        status = status | busy_bit;
-    }
-    if done {
-        status = status | done_bit;
-    }
-    if saturated {
-        status = status | saturated_bit;
+    for FLAG in [busy, done, saturated] {
+        if FLAG {
+            status = status | FLAG_bit;
+        }
     }
     select.address = address;
-    select.values[0] = status;
-    select.values[1] = held_steps;
-    select.values[2] = cycles_low;
-    select.values[3] = cycles_high;
-    select.values[4] = held_step_length;
-    select.values[5] = held_step_alu;
-    select.values[6] = held_step_root;
-    select.values[7] = held_step_move;
-    select.values[8] = held_step_load;
-    select.values[9] = held_emit_step;
-    select.values[10] = held_emit_model;
-    select.values[11] = held_load_model;
-    select.values[12] = identity;
-    select.values[13] = grid;
-    select.values[14] = number_widths;
-    select.values[15] = depths;
-    select.values[16] = streams;
-    select.values[17] = image;
-    select.values[18] = amounts[0];
-    select.values[19] = amounts[1];
-    select.values[20] = amounts[2];
-    select.values[21] = amounts[3];
-    select.values[22] = amounts[4];
-    select.values[23] = amounts[5];
-    select.values[24] = tiles;
-    select.values[25] = tile_end;
+    for (N, VALUE) in names![
+        0 status, 1 held_steps, 2 cycles_low, 3 cycles_high, 4 held_step_length, 5 held_step_alu, 6 held_step_root,
+        7 held_step_move, 8 held_step_load, 9 held_emit_step, 10 held_emit_model, 11 held_load_model, 12 identity,
+        13 grid, 14 number_widths, 15 depths, 16 streams, 17 image, 24 tiles, 25 tile_end,
+    ] {
+        select.values[N] = VALUE;
+    }
+    for (N, HALF) in names![18 0, 19 1, 20 2, 21 3, 22 4, 23 5] {
+        select.values[N] = amounts[HALF];
+    }
     for i in 0..step_scalar.len() {
         select.more[i] = step_scalar[i];
     }
