@@ -248,10 +248,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     }
     // Pads that lie side by side.
     for n in 0..row_pads.len() {
-        row_pads[n].reads.model = pipeline.control.model_address;
-        row_pads[n].reads.data = pipeline.control.data_address;
-        row_pads[n].reads.t0 = pipeline.control.t0_address;
-        row_pads[n].reads.t1 = pipeline.control.t1_address;
+        for PAD in PADS {
+            row_pads[n].reads.PAD = pipeline.control.PAD_address;
+        }
         row_pads[n].addresses = write_address.addresses;
         for t in 0..row_pads[n].sums_write.len() {
             row_pads[n].sums_write[t] = parking[t].control.write_t4;

@@ -168,26 +168,20 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let (write_model, write_t0, write_t1): FlagDelay<write>;
     let destination: Delay<{ widths.beat("destination") }, { write - 1 }>;
 
-    qualify.valid = beat.valid;
-    qualify.last = beat.last;
-    qualify.tree = beat.tree;
-    qualify.write_model = beat.write_model;
-    qualify.write_t0 = beat.write_t0;
-    qualify.write_t1 = beat.write_t1;
-    addresses.model = beat.model_address;
-    addresses.data = beat.data_address;
-    addresses.t0 = beat.t0_address;
-    addresses.t1 = beat.t1_address;
-    control.model_address = reads.model;
-    control.data_address = reads.data;
-    control.t0_address = reads.t0;
-    control.t1_address = reads.t1;
+    for NAME in names![valid last tree write_model write_t0 write_t1] {
+        qualify.NAME = beat.NAME;
+    }
+    for PAD in PADS {
+        addresses.PAD = beat.PAD_address;
+    }
+    for PAD in PADS {
+        control.PAD_address = reads.PAD;
+    }
     a = beat.a;
     control.a_t1 = a;
-    operands.b = beat.b;
-    operands.c = beat.c;
-    operands.immediate_b = beat.immediate_b;
-    operands.immediate_c = beat.immediate_c;
+    for NAME in names![b c immediate_b immediate_c] {
+        operands.NAME = beat.NAME;
+    }
     control.b_t1 = operands.pads_b;
     control.c_t1 = operands.pads_c;
     control.immediate_b_t1 = operands.held_b;
@@ -215,12 +209,10 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
         positive[n] = beat.shift.bit(POSITIVE_BIT);
         positive_t5[n] = positive[n];
     }
-    write_model = qualify.give_model;
-    control.write_model_t7 = write_model;
-    write_t0 = qualify.give_t0;
-    control.write_t0_t7 = write_t0;
-    write_t1 = qualify.give_t1;
-    control.write_t1_t7 = write_t1;
+    for PAD in RESULTS {
+        write_PAD = qualify.give_PAD;
+        control.write_PAD_t7 = write_PAD;
+    }
     destination = beat.destination;
     destination_t6 = destination;
     start_decode.c = beat.c;

@@ -165,14 +165,10 @@ pub(crate) fn AddressGenerator(bits: u32) {
         address = base;
     }
     delta = delta3;
-    if advance.level2 {
-        delta = delta2;
-    }
-    if advance.level1 {
-        delta = delta1;
-    }
-    if advance.level0 {
-        delta = delta0;
+    for N in [2, 1, 0] {
+        if advance.levelN {
+            delta = deltaN;
+        }
     }
     if advance.step {
         held = address + delta;

@@ -145,11 +145,9 @@ pub(crate) fn AluStream(widths: &Widths) {
     busy = pacer.busy;
 
     model.advance = advance;
-    model.base = work.model_base;
-    model.delta0 = work.model_delta0;
-    model.delta1 = work.model_delta1;
-    model.delta2 = work.model_delta2;
-    model.delta3 = work.model_delta3;
+    for NAME in [base, delta0, delta1, delta2, delta3] {
+        model.NAME = work.model_NAME;
+    }
     wire_reads!();
     beat.tree = work.tree;
     beat.model_address = model.address;
@@ -174,11 +172,9 @@ pub(crate) fn AluStream(widths: &Widths) {
         beat.write_t0 = tile_gates[t].give_t0;
         beat.write_t1 = tile_gates[t].give_t1;
         parks[t].advance = advance;
-        parks[t].base = tile_work[t].park_base;
-        parks[t].delta0 = tile_work[t].park_delta0;
-        parks[t].delta1 = tile_work[t].park_delta1;
-        parks[t].delta2 = tile_work[t].park_delta2;
-        parks[t].delta3 = tile_work[t].park_delta3;
+        for NAME in [base, delta0, delta1, delta2, delta3] {
+            parks[t].NAME = tile_work[t].park_NAME;
+        }
         if sum_gates.is_empty() {
             tile_beat[t].resume = tile_gates[t].resume;
             tile_beat[t].keep = tile_gates[t].keep;

@@ -24,21 +24,11 @@ pub(crate) fn LevelBounds(widths: &Widths) {
 
     first = true;
     last = true;
-    if level == level0 {
-        first = loops.first0;
-        last = loops.last0;
-    }
-    if level == level1 {
-        first = loops.first1;
-        last = loops.last1;
-    }
-    if level == level2 {
-        first = loops.first2;
-        last = loops.last2;
-    }
-    if level == level3 {
-        first = loops.first3;
-        last = loops.last3;
+    for N in [0, 1, 2, 3] {
+        if level == levelN {
+            first = loops.firstN;
+            last = loops.lastN;
+        }
     }
 }
 
@@ -55,21 +45,11 @@ pub(crate) fn LevelPick(widths: &Widths) {
 
     picked = false;
     counter = zero;
-    if level == level0 {
-        picked = true;
-        counter = loops.counter0;
-    }
-    if level == level1 {
-        picked = true;
-        counter = loops.counter1;
-    }
-    if level == level2 {
-        picked = true;
-        counter = loops.counter2;
-    }
-    if level == level3 {
-        picked = true;
-        counter = loops.counter3;
+    for N in [0, 1, 2, 3] {
+        if level == levelN {
+            picked = true;
+            counter = loops.counterN;
+        }
     }
 }
 
@@ -151,11 +131,9 @@ pub(crate) fn MaskUnit(widths: &Widths) {
     row_pick.level = pick_row;
     column_pick.loops = counters;
     column_pick.level = pick_column;
-    bounds.flat = flat;
-    bounds.row_low = row_low;
-    bounds.column_low = column_low;
-    bounds.row_high = row_high;
-    bounds.column_high = column_high;
+    for NAME in names![flat row_low column_low row_high column_high] {
+        bounds.NAME = NAME;
+    }
     bounds.row_first = row.first;
     bounds.row_last = row.last;
     bounds.column_first = column.first;

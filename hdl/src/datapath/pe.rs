@@ -181,14 +181,12 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     data.write = gates.data_write;
     data.write_address = addresses.data;
     data.write_data = load_word;
-    t0.read_address = control.t0_address;
-    t0.write = t0_port.write;
-    t0.write_address = addresses.t0;
-    t0.write_data = t0_port.word;
-    t1.read_address = control.t1_address;
-    t1.write = t1_port.write;
-    t1.write_address = addresses.t1;
-    t1.write_data = t1_port.word;
+    for PAD in TEMPORARIES {
+        PAD.read_address = control.PAD_address;
+        PAD.write = PAD_port.write;
+        PAD.write_address = addresses.PAD;
+        PAD.write_data = PAD_port.word;
+    }
 
     select.immediate_b = control.immediate_b_t1;
     select.immediate_c = control.immediate_c_t1;
@@ -230,18 +228,14 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     model_port.other_write = load_write_model;
     model_port.other_admitted = load_admitted;
     model_port.other_word = load_word;
-    t0_port.alu_write = control.write_t0_t7;
-    t0_port.alu_admitted = admitted_t7;
-    t0_port.alu_word = narrow.word;
-    t0_port.other_write = bus.write_t0;
-    t0_port.other_admitted = bus_admitted;
-    t0_port.other_word = bus.word;
-    t1_port.alu_write = control.write_t1_t7;
-    t1_port.alu_admitted = admitted_t7;
-    t1_port.alu_word = narrow.word;
-    t1_port.other_write = bus.write_t1;
-    t1_port.other_admitted = bus_admitted;
-    t1_port.other_word = bus.word;
+    for PAD in TEMPORARIES {
+        PAD_port.alu_write = control.write_PAD_t7;
+        PAD_port.alu_admitted = admitted_t7;
+        PAD_port.alu_word = narrow.word;
+        PAD_port.other_write = bus.write_PAD;
+        PAD_port.other_admitted = bus_admitted;
+        PAD_port.other_word = bus.word;
+    }
     if words.is_empty() {
         select.model = model.read_data;
         select.data = data.read_data;
@@ -256,10 +250,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     writes.t0 = t0_port.word;
     writes.write_t1 = t1_port.write;
     writes.t1 = t1_port.word;
-    select.model = words.model;
-    select.data = words.data;
-    select.t0 = words.t0;
-    select.t1 = words.t1;
+    for PAD in PADS {
+        select.PAD = words.PAD;
+    }
     results.word = narrow.word;
     results.saturated = narrow.saturated;
     for n in 0..starts.len() {

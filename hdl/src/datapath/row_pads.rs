@@ -134,14 +134,10 @@ pub(crate) fn RowPads(widths: &Widths) {
     let (t0, t1) = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
     let gradient = [RowPad(clock, widths.gradient, widths.accumulator, 1, widths); gradients];
 
-    model.read_address = reads.model;
-    model.write_address = addresses.model;
-    data.read_address = reads.data;
-    data.write_address = addresses.data;
-    t0.read_address = reads.t0;
-    t0.write_address = addresses.t0;
-    t1.read_address = reads.t1;
-    t1.write_address = addresses.t1;
+    for PAD in PADS {
+        PAD.read_address = reads.PAD;
+        PAD.write_address = addresses.PAD;
+    }
     for pe in 0..words.len() {
         model.write[pe] = writes[pe].write_model;
         model.write_data[pe] = writes[pe].model;

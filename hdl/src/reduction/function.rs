@@ -446,17 +446,13 @@ pub(crate) fn FunctionUnit(widths: &Widths) {
     shift.segments = segments_t3;
     shift.table_base = base_t3;
     shift.table_log2 = log2_t3;
-    shift.amount = places.amount;
-    shift.lead = places.lead;
-    shift.origin = places.origin;
-    shift.extension = places.extension;
+    for NAME in [amount, lead, origin, extension] {
+        shift.NAME = places.NAME;
+    }
 
-    locate.segment = shift.segment;
-    locate.fraction = shift.fraction;
-    locate.addend = shift.addend;
-    locate.outside = shift.outside;
-    locate.border = shift.border;
-    locate.border_fraction = shift.border_fraction;
+    for NAME in names![segment fraction addend outside border border_fraction] {
+        locate.NAME = shift.NAME;
+    }
     entries.write = tables.write;
     entries.write_index = tables.index;
     entries.write_chunk = tables.chunk;

@@ -91,11 +91,9 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
 
     beat_now = beat;
     send_now = send;
-    gates.move_t0 = move_t0;
-    gates.move_t1 = move_t1;
-    gates.move_here = move_here;
-    gates.load_data = load_data;
-    gates.load_here = load_here;
+    for NAME in [move_t0, move_t1, move_here, load_data, load_here] {
+        gates.NAME = NAME;
+    }
     gates.valid = beat_now.valid;
     gates.last = beat_now.last;
     gates.send = send_now;
