@@ -44,6 +44,7 @@ mod tests;
 /// |---|---|
 /// | `clock`, `reset` | the block has these inputs, before all others |
 /// | `wires` | statements are wires, not behaviour |
+/// | `leaf` | only declarations: `impl Leaf` has a model and the text of the module |
 /// | `reset_by = path` | resets the block's registers and parts instead of `reset` |
 /// | `name = "text"` | name of the Verilog module, if it is not the block's in snake case |
 ///

@@ -7,55 +7,35 @@
 
 use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// The words: written synchronously, read asynchronously.
-#[derive(LogicBlock)]
-struct QueueMemory {
-    clock: Signal<In, Clock>,
-    write: Signal<In, Bit>,
-    write_address: Wide<In>,
-    write_data: Wide<In>,
-    read_address: Wide<In>,
-    read_data: Wide<Out>,
-    _words: Vec<i128>,
+#[block(clock, leaf)]
+fn QueueMemory(address_bits: u32, word: u32) {
+    let write: In;
+    let write_address: In<address_bits>;
+    let write_data: In<word>;
+    let read_address: In<address_bits>;
+    let read_data: Out<word>;
+    let _words: Vec<i128> = vec![0; 1 << address_bits];
 }
 
-impl QueueMemory {
-    /// `2^address_bits` words.
-    fn new(address_bits: u32, word: u32) -> Self {
-        QueueMemory {
-            clock: Signal::default(),
-            write: Signal::default(),
-            write_address: Wide::new(address_bits),
-            write_data: Wide::new(word),
-            read_address: Wide::new(address_bits),
-            read_data: Wide::new(word),
-            _words: vec![0; 1 << address_bits],
-        }
-    }
-}
-
-impl Logic for QueueMemory {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for QueueMemory {
+    fn model(&mut self) {
         if self.clock.pos_edge() && self.write.val() {
             self._words[self.write_address.val() as usize] = self.write_data.val();
         }
         self.read_data.next = self._words[self.read_address.val() as usize];
     }
-    fn connect(&mut self) {
-        self.read_data.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
-        Verilog::Custom(format!(
+        format!(
             "// queue_memory: words of the output FIFO; what was pushed is visible in the next cycle.
 reg [{last_bit}:0] words [0:{last_word}];
 always @(posedge clock) if (write) words[write_address] <= write_data;
 assign read_data = words[read_address];"
-        ))
+        )
     }
 }
 

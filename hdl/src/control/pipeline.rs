@@ -6,7 +6,6 @@ use crate::beats::{AluBeat, Widths};
 use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection};
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
@@ -23,38 +22,18 @@ fn Qualify() {
 }
 
 /// Which pads operands `b` and `c` are, as [`selection`] says it, and the immediates, 0 where they are not used.
-#[derive(LogicBlock)]
-struct OperandDecode {
-    clock: Signal<In, Clock>,
-    b: Wide<In>,
-    c: Wide<In>,
-    immediate_b: Wide<In>,
-    immediate_c: Wide<In>,
-    pads_b: Wide<Out>,
-    pads_c: Wide<Out>,
-    held_b: Wide<Out>,
-    held_c: Wide<Out>,
+#[block(clock, leaf)]
+fn OperandDecode(widths: &Widths) {
+    let word = widths.word;
+    let b: In<{ widths.beat("b") }>;
+    let c: In<{ widths.beat("c") }>;
+    let (immediate_b, immediate_c): In<word>;
+    let (pads_b, pads_c): Out<SELECTION_BITS>;
+    let (held_b, held_c): Out<word>;
 }
 
-impl OperandDecode {
-    fn new(widths: &Widths) -> Self {
-        let word = widths.word;
-        OperandDecode {
-            clock: Signal::default(),
-            b: Wide::new(widths.beat("b")),
-            c: Wide::new(widths.beat("c")),
-            immediate_b: Wide::new(word),
-            immediate_c: Wide::new(word),
-            pads_b: Wide::new(SELECTION_BITS),
-            pads_c: Wide::new(SELECTION_BITS),
-            held_b: Wide::new(word),
-            held_c: Wide::new(word),
-        }
-    }
-}
-
-impl Logic for OperandDecode {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for OperandDecode {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let immediate = i128::from(IMMEDIATE);
             self.pads_b.next = selection(self.b.val());
@@ -63,20 +42,14 @@ impl Logic for OperandDecode {
             self.held_c.next = if self.c.val() == immediate { self.immediate_c.val() } else { 0 };
         }
     }
-    fn connect(&mut self) {
-        self.pads_b.connect();
-        self.pads_c.connect();
-        self.held_b.connect();
-        self.held_c.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
         let pads = |operand: &str, bits: u32| {
             format!(
                 "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
             )
         };
-        Verilog::Custom(format!(
+        format!(
             "// operand_decode: which pads operands are: second of a half, first half, second half, no pad; immediates that are not used are 0.
 always @(posedge clock) begin
     pads_b <= {{{}}};
@@ -86,7 +59,7 @@ always @(posedge clock) begin
 end",
             pads("b", bits_b),
             pads("c", bits_c)
-        ))
+        )
     }
 }
 
@@ -104,26 +77,18 @@ fn StartDecode(widths: &Widths) {
 }
 
 /// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.
-#[derive(LogicBlock)]
-struct AddressesOfBeat {
-    model: Wide<In>,
-    data: Wide<In>,
-    t0: Wide<In>,
-    t1: Wide<In>,
+#[block(leaf)]
+fn AddressesOfBeat(widths: &Widths) {
+    let model: In<{ address_width(widths, "model") }>;
+    let data: In<{ address_width(widths, "data") }>;
+    let t0: In<{ address_width(widths, "t0") }>;
+    let t1: In<{ address_width(widths, "t1") }>;
 }
 
-impl AddressesOfBeat {
-    fn new(widths: &Widths) -> Self {
-        let address = |name: &str| Wide::new(address_width(widths, name));
-        AddressesOfBeat { model: address("model"), data: address("data"), t0: address("t0"), t1: address("t1") }
-    }
-}
-
-impl Logic for AddressesOfBeat {
-    fn update(&mut self) {}
-    fn hdl(&self) -> Verilog {
+impl crate::rtl::Leaf for AddressesOfBeat {
+    fn text(&self) -> String {
         let text = "// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{1'b0, model, data, t0, t1, 1'b0};";
-        Verilog::Custom(text.to_owned())
+        text.to_owned()
     }
 }
 

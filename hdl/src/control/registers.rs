@@ -12,31 +12,18 @@ use rust_hdl_core::prelude::*;
 use std::collections::BTreeSet;
 
 /// Takes an address apart: `{region, index, chunk}`.
-#[derive(LogicBlock)]
-pub(crate) struct AddressParts {
-    pub(crate) address: Wide<In>,
-    pub(crate) region: Wide<Out>,
-    pub(crate) instruction: Wide<Out>,
-    pub(crate) instruction_chunk: Wide<Out>,
-    pub(crate) entry: Wide<Out>,
-    pub(crate) entry_chunk: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn AddressParts(widths: &Widths) {
+    let address: In<ADDRESS_BITS>;
+    let region: Out<REGION_BITS>;
+    let instruction: Out<{ widths.index }>;
+    let instruction_chunk: Out<INSTRUCTION_CHUNK_BITS>;
+    let entry: Out<{ widths.table_index }>;
+    let entry_chunk: Out<ENTRY_CHUNK_BITS>;
 }
 
 pub(crate) const REGION_BITS: u32 = 4;
 const REGION_LSB: u32 = ADDRESS_BITS - REGION_BITS;
-
-impl AddressParts {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        AddressParts {
-            address: Wide::new(ADDRESS_BITS),
-            region: Wide::new(REGION_BITS),
-            instruction: Wide::new(widths.index),
-            instruction_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
-            entry: Wide::new(widths.table_index),
-            entry_chunk: Wide::new(ENTRY_CHUNK_BITS),
-        }
-    }
-}
 
 impl AddressParts {
     /// Whether programs go on in further regions.
@@ -68,8 +55,8 @@ assign instruction = {{address[{top}], address[{INSTRUCTION_CHUNK_BITS} +: {}]}}
     }
 }
 
-impl Logic for AddressParts {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for AddressParts {
+    fn model(&mut self) {
         let address = self.address.val();
         let program = Region::program_of(address as u32).filter(|_| self.is_deep());
         let number = address >> INSTRUCTION_CHUNK_BITS;
@@ -79,15 +66,8 @@ impl Logic for AddressParts {
         self.entry.next = address >> ENTRY_CHUNK_BITS;
         self.entry_chunk.next = address;
     }
-    fn connect(&mut self) {
-        self.region.connect();
-        self.instruction.connect();
-        self.instruction_chunk.connect();
-        self.entry.connect();
-        self.entry_chunk.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+    fn text(&self) -> String {
+        format!(
             "// address_parts: region, number and chunk of an address of the control port.
 {}
 assign instruction_chunk = address[0 +: {INSTRUCTION_CHUNK_BITS}];
@@ -95,7 +75,7 @@ assign entry = address[{ENTRY_CHUNK_BITS} +: {}];
 assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
             self.numbers(),
             self.entry.width(),
-        ))
+        )
     }
 }
 
@@ -140,40 +120,24 @@ const GROUP_BITS: u32 = 2;
 ///     address ──▶ held, at ──▶ one of each four registers, 0 if it is none of them ──▶ or ──▶ value
 ///
 /// Registers lie where they are used, all over the sequencer: the way from there to one place has a cycle of its own.
-#[derive(LogicBlock)]
-struct ReadSelect {
-    clock: Signal<In, Clock>,
-    address: Wide<In>,
-    values: Vec<Wide<In>>,
-    more: Vec<Wide<In>>,
-    value: Wide<Out>,
-    held: Wide<Local>,
+#[block(clock, leaf)]
+fn ReadSelect(addresses: &[u32], more: &[u32]) {
+    let all = [addresses, more].concat();
+    let groups = Vec::from_iter(BTreeSet::from_iter(all.iter().map(|at| at >> GROUP_BITS)));
+    let address: In<ADDRESS_BITS>;
+    let values: [In<CHUNK_BITS>; addresses.len()];
+    let more: [In<CHUNK_BITS>; more.len()];
+    let value: Out<CHUNK_BITS>;
+    let held: Local<GROUP_BITS>;
     /// Whether the address is one of a group.
-    at: Vec<Signal<Local, Bit>>,
-    group: Vec<Wide<Local>>,
-    _addresses: Vec<u32>,
+    let at: [Local; groups.len()];
+    let group: [Local<CHUNK_BITS>; groups.len()];
+    let _addresses: Vec<u32> = all;
     /// The upper bits of the addresses of each group.
-    _groups: Vec<u32>,
+    let _groups: Vec<u32> = groups;
 }
 
 impl ReadSelect {
-    fn new(addresses: &[u32], more: &[u32]) -> Self {
-        let all = [addresses, more].concat();
-        let groups: Vec<u32> = all.iter().map(|at| at >> GROUP_BITS).collect::<BTreeSet<_>>().into_iter().collect();
-        ReadSelect {
-            clock: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            more: more.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            value: Wide::new(CHUNK_BITS),
-            held: Wide::new(GROUP_BITS),
-            at: groups.iter().map(|_| Signal::default()).collect(),
-            group: groups.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            _addresses: all,
-            _groups: groups,
-        }
-    }
-
     /// Number among `values` and `more`, and low bits of the address, of the registers of a group.
     fn registers(&self, group: u32) -> impl Iterator<Item = (usize, u32)> {
         let numbered = self._addresses.iter().copied().enumerate();
@@ -181,8 +145,8 @@ impl ReadSelect {
     }
 }
 
-impl Logic for ReadSelect {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for ReadSelect {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -197,13 +161,7 @@ impl Logic for ReadSelect {
         }
         self.held.next = address % (1 << GROUP_BITS);
     }
-    fn connect(&mut self) {
-        self.value.connect();
-        self.held.connect();
-        self.at.iter_mut().for_each(Logic::connect);
-        self.group.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let mut text = format!(
             "// read_select: the register at an address of the control port, {CONTROL_READ} cycles later.\nreg [{}:0] held;\n",
             GROUP_BITS - 1
@@ -228,37 +186,27 @@ impl Logic for ReadSelect {
             text += &format!("    endcase\n    if (!at${g}) group${g} <= {CHUNK_BITS}'d0;\n");
         }
         let all: Vec<String> = (0..self._groups.len()).map(|g| format!("group${g}")).collect();
-        Verilog::Custom(text + &format!("    value <= {};\nend", all.join(" | ")))
+        text + &format!("    value <= {};\nend", all.join(" | "))
     }
 }
 
 /// A register that the program decides; a constant where the program is part of the hardware.
-#[derive(LogicBlock)]
-pub(crate) struct Setting {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) d: Wide<In>,
-    pub(crate) q: Wide<Out>,
-    _fixed: Option<u32>,
+#[block(clock, leaf)]
+pub(crate) fn Setting(fixed: Option<u32>) {
+    let d: In<CHUNK_BITS>;
+    let q: Out<CHUNK_BITS>;
+    let _fixed: Option<u32> = fixed;
 }
 
-impl Setting {
-    pub(crate) fn new(fixed: Option<u32>) -> Self {
-        Setting { clock: Signal::default(), d: Wide::new(CHUNK_BITS), q: Wide::new(CHUNK_BITS), _fixed: fixed }
-    }
-}
-
-impl Logic for Setting {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Setting {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.q.next = self._fixed.map_or(self.d.val(), i128::from);
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let source = self._fixed.map_or("d".to_owned(), |value| format!("{CHUNK_BITS}'h{value:x}"));
-        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};"))
+        format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};")
     }
 }
 

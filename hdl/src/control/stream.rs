@@ -13,34 +13,24 @@
 //! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
 use crate::beats::{Advance, Widths};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// A number at more bits.
-#[derive(LogicBlock)]
-pub(crate) struct Widen {
-    pub(crate) narrow: Wide<In>,
-    pub(crate) wide: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn Widen(from: u32, to: u32) {
+    assert!(from < to, "{from} bits are not fewer than {to}");
+    let narrow: In<from>;
+    let wide: Out<to>;
 }
 
-impl Widen {
-    pub(crate) fn new(from: u32, to: u32) -> Self {
-        assert!(from < to, "{from} bits are not fewer than {to}");
-        Widen { narrow: Wide::new(from), wide: Wide::new(to) }
-    }
-}
-
-impl Logic for Widen {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Widen {
+    fn model(&mut self) {
         self.wide.next = self.narrow.val();
     }
-    fn connect(&mut self) {
-        self.wide.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let missing = self.wide.width() - self.narrow.width();
-        Verilog::Custom(format!("// widen: the same number at more bits.\nassign wide = {{{missing}'d0, narrow}};"))
+        format!("// widen: the same number at more bits.\nassign wide = {{{missing}'d0, narrow}};")
     }
 }
 
@@ -176,30 +166,19 @@ pub(crate) fn AddressGenerator(bits: u32) {
 }
 
 /// An address of the data pad: the bank on top.
-#[derive(LogicBlock)]
-pub(crate) struct BankAddress {
-    pub(crate) bank: Signal<In, Bit>,
-    pub(crate) offset: Wide<In>,
-    pub(crate) address: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn BankAddress(bits: u32) {
+    let bank: In;
+    let offset: In<{ bits - 1 }>;
+    let address: Out<bits>;
 }
 
-impl BankAddress {
-    pub(crate) fn new(bits: u32) -> Self {
-        BankAddress { bank: Signal::default(), offset: Wide::new(bits - 1), address: Wide::new(bits) }
-    }
-}
-
-impl Logic for BankAddress {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for BankAddress {
+    fn model(&mut self) {
         self.address.next = self.offset.val() | i128::from(self.bank.val()) << self.offset.width();
     }
-    fn connect(&mut self) {
-        self.address.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(
-            "// bank_address: address in the data pad, the bank on top.\nassign address = {bank, offset};".into(),
-        )
+    fn text(&self) -> String {
+        "// bank_address: address in the data pad, the bank on top.\nassign address = {bank, offset};".into()
     }
 }
 

@@ -10,56 +10,40 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
 use arch::device::Leaves;
 use arch::number::{saturate, word_max, word_min, wrap};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Full product of a signed word and one that is never negative, two cycles later.
-#[derive(LogicBlock)]
-pub(crate) struct Multiply {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) factor: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn Multiply(factor: u32, fraction: u32, leaves: Leaves) {
+    let factor: In<factor, signed>;
     /// Never negative.
-    pub(crate) fraction: Wide<In>,
-    pub(crate) product: Wide<Out>,
-    _leaves: Leaves,
-    _held: (i128, i128),
+    let fraction: In<fraction>;
+    let product: Out<{ factor + fraction + 1 }, signed>;
+    let _leaves: Leaves = leaves;
+    let _held: (i128, i128) = (0, 0);
 }
 
-impl Multiply {
-    pub(crate) fn new(factor: u32, fraction: u32, leaves: Leaves) -> Self {
-        Multiply {
-            clock: Signal::default(),
-            factor: Wide::signed(factor),
-            fraction: Wide::new(fraction),
-            product: Wide::signed(factor + fraction + 1),
-            _leaves: leaves,
-            _held: (0, 0),
-        }
-    }
-}
-
-impl Logic for Multiply {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Multiply {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (a, b) = self._held;
             self.product.next = a * b;
             self._held = (self.factor.val(), self.fraction.val());
         }
     }
-    fn connect(&mut self) {
-        self.product.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
         if let Some(block) = multiplier::block(self._leaves, factor, fraction + 1) {
             let zeros = block.bits - fraction;
             let (a, b) = (multiplier::factor(block, "factor", factor), format!("{{{zeros}'d0, fraction}}"));
             let block = multiplier::text(block, last + 1, &a, &b, "1'b0");
-            return Verilog::Custom(format!(
+            return format!(
                 "// multiply: a full product, one DSP block.\n{block}assign product = block_product[{last}:0];"
-            ));
+            );
         }
         let b = "$signed({1'b0, b})";
-        Verilog::Custom(format!(
+        format!(
             "// multiply: a full product, one DSP block.
 reg signed [{}:0] a;
 reg [{}:0] b;
@@ -70,7 +54,7 @@ end
 always @(posedge clock) product <= a * {b};",
             factor - 1,
             fraction - 1
-        ))
+        )
     }
 }
 

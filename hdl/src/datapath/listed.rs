@@ -12,6 +12,7 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::number::{word_max, word_min, wrap};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 bundle! {
@@ -25,15 +26,14 @@ bundle! {
 }
 
 /// Right shift by one of a few amounts, to a floor of `floor` bits that a word is made of.
-#[derive(LogicBlock)]
-pub(crate) struct ListedShift {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) value: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn ListedShift(width: u32, word: u32, floor: u32, amounts: Amounts) {
+    let value: In<width, signed>;
     /// Number of the amount.
-    pub(crate) number: Wide<In>,
-    pub(crate) part: Chosen<Out>,
-    _amounts: Vec<u32>,
-    _word: u32,
+    let number: In<{ amounts.index_bits() }>;
+    let part: Out<Chosen> = |name| chosen_width(name, floor, amounts);
+    let _amounts: Vec<u32> = amounts.listed().expect("a short list");
+    let _word: u32 = word;
 }
 
 /// Widths of [`Chosen`].
@@ -42,17 +42,6 @@ fn chosen_width(name: &str, floor: u32, amounts: Amounts) -> u32 {
 }
 
 impl ListedShift {
-    pub(crate) fn new(width: u32, word: u32, floor: u32, amounts: Amounts) -> Self {
-        ListedShift {
-            clock: Signal::default(),
-            value: Wide::signed(width),
-            number: Wide::new(amounts.index_bits()),
-            part: Chosen::new(&|name| chosen_width(name, floor, amounts)),
-            _amounts: amounts.listed().expect("a short list"),
-            _word: word,
-        }
-    }
-
     /// First and one past the last bit of the value that only count as lost from amount `n` on. The last bit that is
     /// lost, the half, counts by itself.
     fn lost(&self, n: usize) -> (u32, u32) {
@@ -69,8 +58,8 @@ impl ListedShift {
     }
 }
 
-impl Logic for ListedShift {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for ListedShift {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let value = self.value.val();
             let number = (self.number.val() as usize).min(self._amounts.len() - 1);
@@ -89,10 +78,7 @@ impl Logic for ListedShift {
             self.part.sign.next = value < 0;
         }
     }
-    fn connect(&mut self) {
-        self.part.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (width, floor) = (self.value.width(), self.part.window.width() - 1);
         let shifted = |&amount: &u32| {
             // From the half to the top of the floor; above the value its sign. Nothing is lost where nothing is shifted.
@@ -115,7 +101,7 @@ impl Logic for ListedShift {
             (from, until) if from == until => "1'b0".to_owned(),
             (from, until) => format!("value[{}:{from}] != {{{}{{value[{}]}}}}", until - 1, until - from, width - 1),
         });
-        Verilog::Custom(format!(
+        format!(
             "// listed_shift: right shift by one of a few amounts: floor and half, and what rounding and saturation need.
 {}always @(posedge clock) begin
     part$window <= {};
@@ -128,7 +114,7 @@ end",
             lost.collect::<Vec<_>>().join(", "),
             over.collect::<Vec<_>>().join(", "),
             width - 1,
-        ))
+        )
     }
 }
 
@@ -153,28 +139,16 @@ fn losses_text(amounts: u32) -> String {
 }
 
 /// Second stage for roots: what [`crate::datapath::shift::FineShift`] gives.
-#[derive(LogicBlock)]
-pub(crate) struct Settle {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: Chosen<In>,
+#[block(clock, leaf)]
+pub(crate) fn Settle(floor: u32, amounts: Amounts) {
+    let part: In<Chosen> = |name| chosen_width(name, floor, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
-    pub(crate) number: Wide<In>,
-    pub(crate) shifted: Shifted<Out>,
+    let number: In<{ amounts.index_bits() }>;
+    let shifted: Out<Shifted> = |_| floor;
 }
 
-impl Settle {
-    pub(crate) fn new(floor: u32, amounts: Amounts) -> Self {
-        Settle {
-            clock: Signal::default(),
-            part: Chosen::new(&|name| chosen_width(name, floor, amounts)),
-            number: Wide::new(amounts.index_bits()),
-            shifted: Shifted::new(&|_| floor),
-        }
-    }
-}
-
-impl Logic for Settle {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Settle {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (sticky, over) = losses(&self.part, self.number.val());
             let (part, out) = (&self.part, &mut self.shifted);
@@ -185,11 +159,8 @@ impl Logic for Settle {
             out.sign.next = part.sign.val();
         }
     }
-    fn connect(&mut self) {
-        self.shifted.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+    fn text(&self) -> String {
+        format!(
             "// settle: the second stage of a shift by one of a few amounts.
 {}always @(posedge clock) begin
     shifted$floor <= part$window[{}:1];
@@ -200,7 +171,7 @@ impl Logic for Settle {
 end",
             losses_text(self.part.lost.width()),
             self.shifted.floor.width()
-        ))
+        )
     }
 }
 
@@ -289,44 +260,28 @@ end",
 }
 
 /// Third stage for PEs.
-#[derive(LogicBlock)]
-pub(crate) struct Step {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) clamped: Clamped<In>,
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+#[block(clock, leaf)]
+pub(crate) fn Step(word: u32) {
+    let clamped: In<Clamped> = |_| word;
+    let word: Out<word, signed>;
+    let saturated: Out;
 }
 
-impl Step {
-    pub(crate) fn new(word: u32) -> Self {
-        Step {
-            clock: Signal::default(),
-            clamped: Clamped::new(&|_| word),
-            word: Wide::signed(word),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Step {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Step {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.word.next = self.clamped.word.val() + i128::from(self.clamped.up.val());
             self.saturated.next = self.clamped.saturated.val();
         }
     }
-    fn connect(&mut self) {
-        self.word.connect();
-        self.saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let top = self.word.width() - 1;
-        Verilog::Custom(format!(
+        format!(
             "// step: rounds up where that is nearer.
 always @(posedge clock) begin
     word <= clamped$word + {{{top}'d0, clamped$up}};
     saturated <= clamped$saturated;
 end"
-        ))
+        )
     }
 }

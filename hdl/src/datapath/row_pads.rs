@@ -11,47 +11,29 @@
 use crate::beats::Widths;
 use crate::datapath::memory::{Scratchpad, unknown_at_collision};
 use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// One pad of each PE of a row.
-#[derive(LogicBlock)]
-struct RowPad {
-    clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+fn RowPad(address_bits: u32, bits: u32, enables: u32, widths: &Widths) {
+    let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
     /// One for each PE, or one for all.
-    write: Vec<Signal<In, Bit>>,
-    write_address: Wide<In>,
-    write_data: Vec<Wide<In>>,
-    read_address: Wide<In>,
-    read_data: Vec<Wide<Out>>,
+    let write: [In; enables];
+    let write_address: In<address_bits>;
+    let write_data: [In<bits, signed>; widths.columns];
+    let read_address: In<address_bits>;
+    let read_data: [Out<bits, signed>; widths.columns];
     /// By address and PE.
-    _words: Vec<Vec<i128>>,
+    let _words: Vec<Vec<i128>> = vec![none.clone(); depth];
     /// What was read, and what the output register holds.
-    _found: [Vec<i128>; 2],
+    let _found: [Vec<i128>; 2] = [none.clone(), none];
     /// Attribute that says what it is made of.
-    _style: &'static str,
-    _registered: bool,
+    let _style: &'static str = Scratchpad::style(depth, widths.block_depth);
+    let _registered: bool = widths.pad_register;
 }
 
 impl RowPad {
-    /// `2^address_bits` words of `bits` for each PE, with so many write enables.
-    fn new(address_bits: u32, bits: u32, enables: u32, widths: &Widths) -> Self {
-        let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
-        RowPad {
-            clock: Signal::default(),
-            write: (0..enables).map(|_| Signal::default()).collect(),
-            write_address: Wide::new(address_bits),
-            write_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
-            read_address: Wide::new(address_bits),
-            read_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
-            _words: vec![none.clone(); depth],
-            _found: [none.clone(), none],
-            _style: Scratchpad::style(depth, widths.block_depth),
-            _registered: widths.pad_register,
-        }
-    }
-
     /// The bits of a PE's word.
     fn slice(&self, pe: usize) -> String {
         let bits = self.read_data[pe].width() as usize;
@@ -59,8 +41,8 @@ impl RowPad {
     }
 }
 
-impl Logic for RowPad {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for RowPad {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let read = self._words[self.read_address.val() as usize].clone();
             let before = std::mem::replace(&mut self._found[0], read);
@@ -77,10 +59,7 @@ impl Logic for RowPad {
             word.next = *shown;
         }
     }
-    fn connect(&mut self) {
-        self.read_data.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (pes, enables) = (0..self.read_data.len(), self.write.len());
         let bits = self.read_data[0].width() * self.read_data.len() as u32;
         let (last, last_word, style) = (bits - 1, self._words.len() - 1, self._style);
@@ -98,7 +77,7 @@ impl Logic for RowPad {
         // Of all words: what a block memory shows of those that are not written is nowhere promised.
         let collision = unknown_at_collision(&format!("({any}) && write_address == read_address"), "found", bits);
         let words: Vec<String> = pes.map(|pe| format!("assign read_data${pe} = {shown}{};", self.slice(pe))).collect();
-        Verilog::Custom(format!(
+        format!(
             "// row_pad: one of the memories of all PEs of a row, their words side by side.
 (* no_rw_check{style} *)
 reg [{last}:0] words [0:{last_word}];
@@ -108,7 +87,7 @@ reg [{last}:0] found;
 {collision}{register}end
 {}",
             words.join("\n")
-        ))
+        )
     }
 }
 
