@@ -192,19 +192,13 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
 macro_rules! wire_read_addresses {
     ($self:ident, $wiring:ident, $coming:ident, $now:ident) => {
         if $self._pad_register {
-            crate::rtl::wiring::wires!($self, $wiring;
-                pipeline.reads.model = $coming.model_address;
-                pipeline.reads.data = $coming.data_address;
-                pipeline.reads.t0 = $coming.t0_address;
-                pipeline.reads.t1 = $coming.t1_address;
-            );
+            blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
+                for PAD in PADS { pipeline.reads.PAD = $coming.PAD_address; }
+            ); }
         } else {
-            crate::rtl::wiring::wires!($self, $wiring;
-                pipeline.reads.model = $now.q.model_address;
-                pipeline.reads.data = $now.q.data_address;
-                pipeline.reads.t0 = $now.q.t0_address;
-                pipeline.reads.t1 = $now.q.t1_address;
-            );
+            blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
+                for PAD in PADS { pipeline.reads.PAD = $now.q.PAD_address; }
+            ); }
         }
     };
 }

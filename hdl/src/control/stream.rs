@@ -232,18 +232,14 @@ macro_rules! wire_loops {
         crate::control::stream::wire_loops!(advance $self, $wiring);
     };
     (of $self:ident, $wiring:ident, $loading:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             loops.load = $loading.load;
-            loops.count0 = microcode.pacing.count0;
-            loops.next_count0 = microcode.ahead.count0;
-            loops.count1 = microcode.pacing.count1;
-            loops.next_count1 = microcode.ahead.count1;
-            loops.count2 = microcode.pacing.count2;
-            loops.next_count2 = microcode.ahead.count2;
-            loops.count3 = microcode.pacing.count3;
-            loops.next_count3 = microcode.ahead.count3;
+            for N in [0, 1, 2, 3] {
+                loops.countN = microcode.pacing.countN;
+                loops.next_countN = microcode.ahead.countN;
+            }
             ends.d = loops.ends;
-        );
+        ); }
     };
     (advance $self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
@@ -255,65 +251,40 @@ macro_rules! wire_loops {
 /// Destination address of an instruction.
 macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             destination.advance = advance.q;
-            destination.base = work.q.destination_base;
-            destination.delta0 = work.q.destination_delta0;
-            destination.delta1 = work.q.destination_delta1;
-            destination.delta2 = work.q.destination_delta2;
-            destination.delta3 = work.q.destination_delta3;
-        );
+            for PART in [base, delta0, delta1, delta2, delta3] { destination.PART = work.q.destination_PART; }
+        ); }
     };
 }
 
 /// Read addresses of the input data and the temporaries, and what kind of beat it is, for streams of sums.
 macro_rules! wire_reads {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             data.advance = advance.q;
-            data.base = work.q.data_base;
-            data.delta0 = work.q.data_delta0;
-            data.delta1 = work.q.data_delta1;
-            data.delta2 = work.q.data_delta2;
-            data.delta3 = work.q.data_delta3;
+            for PART in [base, delta0, delta1, delta2, delta3] { data.PART = work.q.data_PART; }
             data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
-            t0.advance = advance.q;
-            t0.base = work.q.t0_base;
-            t0.delta0 = work.q.t0_delta0;
-            t0.delta1 = work.q.t0_delta1;
-            t0.delta2 = work.q.t0_delta2;
-            t0.delta3 = work.q.t0_delta3;
-            t1.advance = advance.q;
-            t1.base = work.q.t1_base;
-            t1.delta0 = work.q.t1_delta0;
-            t1.delta1 = work.q.t1_delta1;
-            t1.delta2 = work.q.t1_delta2;
-            t1.delta3 = work.q.t1_delta3;
+            for PAD in TEMPORARIES {
+                PAD.advance = advance.q;
+                for PART in [base, delta0, delta1, delta2, delta3] { PAD.PART = work.q.PAD_PART; }
+            }
             beat.valid = advance.q.step;
-            beat.first = decode.first;
-            beat.last = decode.last;
-            beat.combine = work.q.combine;
-            beat.negative = work.q.negative;
-        );
+            for PART in [first, last] { beat.PART = decode.PART; }
+            for PART in [combine, negative] { beat.PART = work.q.PART; }
+        ); }
     };
 }
 
 /// What a beat of a stream of sums is made of.
 macro_rules! wire_operands {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             beat.data_address = data_bank.address;
-            beat.t0_address = t0.address;
-            beat.t1_address = t1.address;
-            beat.a = work.q.a;
-            beat.b = work.q.b;
-            beat.c = work.q.c;
-            beat.align = work.q.align;
-            beat.shift = work.q.shift;
-            beat.immediate_b = work.q.immediate_b;
-            beat.immediate_c = work.q.immediate_c;
-        );
+            for PAD in TEMPORARIES { beat.PAD_address = PAD.address; }
+            for PART in [a, b, c, align, shift, immediate_b, immediate_c] { beat.PART = work.q.PART; }
+        ); }
     };
 }
 

@@ -6,10 +6,9 @@
 //! A PE saturates before it rounds: the floor is clamped while it is found out whether it is rounded up, so that the last stage
 //! is an increment.
 
-use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text, signals};
+use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text};
 use crate::datapath::shift::{chosen, unused_code};
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::number::{word_max, word_min, wrap};
 use blocks::block;
@@ -185,34 +184,20 @@ bundle! {
 
 /// Second stage for PEs: saturates before it rounds, so that the last stage only adds the bit by which it rounds up. Where the floor
 /// is one below the smallest word, rounding up saves it; where it is the largest word, rounding up is one too much.
-#[derive(LogicBlock)]
-pub(crate) struct Clamp {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: Chosen<In>,
+#[block(clock, leaf)]
+pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize) {
+    let part: In<Chosen> = |name| chosen_width(name, word, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
-    pub(crate) number: Wide<In>,
+    let number: In<{ amounts.index_bits() }>;
     /// The word is 1 if the value is negative, else 0.
-    pub(crate) negative: Signal<In, Bit>,
+    let negative: In;
     /// The word is 0 if the value is negative. One on machines with rectifiers.
-    pub(crate) positive: Vec<Signal<In, Bit>>,
-    pub(crate) clamped: Clamped<Out>,
+    let positive: [In; rectifiers];
+    let clamped: Out<Clamped> = |_| word;
 }
 
-impl Clamp {
-    pub(crate) fn new(word: u32, amounts: Amounts, rectifiers: usize) -> Self {
-        Clamp {
-            clock: Signal::default(),
-            part: Chosen::new(&|name| chosen_width(name, word, amounts)),
-            number: Wide::new(amounts.index_bits()),
-            negative: Signal::default(),
-            positive: signals(rectifiers),
-            clamped: Clamped::new(&|_| word),
-        }
-    }
-}
-
-impl Logic for Clamp {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Clamp {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let word = self.clamped.word.width();
             let (sticky, over) = losses(&self.part, self.number.val());
@@ -236,12 +221,9 @@ impl Logic for Clamp {
             out.saturated.next = !negative && (over || (sign != (floor < 0)) != (up && full));
         }
     }
-    fn connect(&mut self) {
-        self.clamped.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.clamped.word.width();
-        Verilog::Custom(format!(
+        format!(
             "// clamp: saturates the floor, and says whether it is rounded up: to nearest, ties to even; or 1 if negative, else 0.
 {}wire up = part$window[0] & (sticky | part$window[1]);
 wire full = ~part$window[{word}] & (&part$window[{top}:1]);
@@ -255,7 +237,7 @@ end",
             top = word - 1,
             rectified = rectified_text(&self.positive, "part$sign", word),
             not_rectified = if self.positive.is_empty() { "" } else { "~(positive$0 & part$sign) & " },
-        ))
+        )
     }
 }
 

@@ -264,6 +264,8 @@ pub(crate) fn RowMask(widths: &Widths) {
 }
 
 /// Which PEs of one row belong to the picked group of the input stream; the groups are constants of the row.
+///
+/// `first`: flat number of the row's first PE.
 #[block(leaf)]
 pub(crate) fn GroupMask(widths: &Widths, first: u32, stream_words: u32) {
     let mask: In<{ widths.columns }>;

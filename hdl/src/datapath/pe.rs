@@ -314,6 +314,18 @@ mod tests {
     use super::*;
     use crate::rtl::signal::clocked;
 
+    /// What blocks go through with `for PAD in PADS` are the pads of the instruction set.
+    #[test]
+    fn lists_of_pads_are_those_of_the_instruction_set() {
+        let [mut pads, mut temporaries] = [Vec::new(), Vec::new()];
+        blocks::unroll! {
+            for PAD in PADS { pads.push(stringify!(PAD)); }
+            for PAD in TEMPORARIES { temporaries.push(stringify!(PAD)); }
+        }
+        assert_eq!(pads, arch::isa::Pad::NAMES);
+        assert_eq!(temporaries, arch::isa::Pad::TEMPORARY.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
+
     /// A word from the loader times 3, written to t0: 2 * 3 + 0 after seven cycles, and nothing where the mask says no.
     #[test]
     fn a_beat_multiplies_adds_rounds_and_writes() {

@@ -15,6 +15,8 @@ use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// One pad of each PE of a row.
+///
+/// `2^address_bits` words of `bits` for each PE, with so many write enables.
 #[block(clock, leaf)]
 fn RowPad(address_bits: u32, bits: u32, enables: u32, widths: &Widths) {
     let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);

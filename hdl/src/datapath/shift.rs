@@ -10,7 +10,6 @@ use crate::datapath::arithmetic::Shifted;
 use crate::datapath::listed::{ListedShift, Settle};
 use crate::datapath::multiply_add::extended;
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::isa::SHIFT_BITS;
 use arch::number::wrap;
@@ -64,6 +63,8 @@ pub(crate) fn unused_code(code: &str, amounts: &[u32]) -> String {
 
 /// From the amount of an instruction to what a shifter is told: the same, or its number in the list. Amounts that are not in the
 /// list have any number: the compiler sees to it that their results are not used.
+///
+/// Of a field of so many bits, which may say more above the amount.
 #[block(leaf)]
 pub(crate) fn AmountCode(amounts: Amounts, bits: u32) {
     let amount: In<bits>;
@@ -105,21 +106,16 @@ impl crate::rtl::Leaf for AmountCode {
 }
 
 /// `c << align` as an accumulator, wrapping.
-#[derive(LogicBlock)]
-pub(crate) struct Align {
-    pub(crate) c: Wide<In>,
+#[block(leaf)]
+pub(crate) fn Align(word: u32, accumulator: u32, amounts: Amounts) {
+    let c: In<word, signed>;
     /// As [`AmountCode`] says it.
-    pub(crate) places: Wide<In>,
-    pub(crate) aligned: Wide<Out>,
-    _amounts: Amounts,
+    let places: In<{ code_bits(amounts) }>;
+    let aligned: Out<accumulator, signed>;
+    let _amounts: Amounts = amounts;
 }
 
 impl Align {
-    pub(crate) fn new(word: u32, accumulator: u32, amounts: Amounts) -> Self {
-        let aligned = Wide::signed(accumulator);
-        Align { c: Wide::signed(word), places: Wide::new(code_bits(amounts)), aligned, _amounts: amounts }
-    }
-
     /// One of a few constant shifts.
     fn listed_text(&self, amounts: &[u32]) -> String {
         let (word, width) = (self.c.width(), self.aligned.width());
@@ -147,17 +143,14 @@ impl Align {
     }
 }
 
-impl Logic for Align {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Align {
+    fn model(&mut self) {
         let places = decoded(self._amounts, self.places.val());
         self.aligned.next = wrap(self.c.val() << places, self.aligned.width());
     }
-    fn connect(&mut self) {
-        self.aligned.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         if let Some(amounts) = self._amounts.listed() {
-            return Verilog::Custom(self.listed_text(&amounts));
+            return self.listed_text(&amounts);
         }
         // Short shifts first: the word is still narrow when they are done.
         let (mut width, widest) = (self.c.width(), self.aligned.width());
@@ -180,7 +173,7 @@ impl Logic for Align {
             (from, width) = (format!("by{step}"), next);
         }
         text += &format!("assign aligned = {};", extended(&from, width, widest));
-        Verilog::Custom(text)
+        text
     }
 }
 
