@@ -40,7 +40,7 @@ fn LaneSelect(word: u32) {
 }
 
 /// Sequencer, masks, processing units, global tree and root, queue.
-#[block(clock, reset, wires, reset_by = sequencer.halt)]
+#[block(clock, reset, wires, reset_by = sequencer.halt, long = "wires only: each part of the grid is named once for each of its ports")]
 pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let (machine, widths) = (design.machine(), &Widths::new(design, leaves));
     let functions = usize::from(machine.table_entries() > 0);

@@ -95,7 +95,7 @@ pub(crate) fn AnyOf(count: u32) {
 }
 
 /// A row of PEs with its tree, its root and its bus.
-#[block(clock, reset, wires, reset_by = reset_now.bit(0))]
+#[block(clock, reset, wires, reset_by = reset_now.bit(0), long = "wires only, of the registers of everything that is broadcast")]
 pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let beat = |name: &str| widths.beat(name);
     let columns = widths.columns;

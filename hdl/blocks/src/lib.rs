@@ -46,6 +46,7 @@ mod tests;
 /// | `wires` | statements are wires, not behaviour |
 /// | `leaf` | only declarations: `impl Leaf` has a model and the text of the module |
 /// | `reset_by = path` | resets the block's registers and parts instead of `reset` |
+/// | `long = "reason"` | why it has more than 60 lines |
 /// | `name = "text"` | name of the Verilog module, if it is not the block's in snake case |
 ///
 /// | declaration | field |

@@ -29,13 +29,14 @@ impl Options {
                 ("wires", Meta::Path(_)) => options.wires = true,
                 ("leaf", Meta::Path(_)) => options.leaf = true,
                 ("reset_by", Meta::NameValue(pair)) => options.reset_by = Some(pair.value.clone()),
+                // For readers, and a test of `hdl`.
+                ("long", Meta::NameValue(_)) => {}
                 ("name", Meta::NameValue(pair)) => match &pair.value {
                     Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => options.name = Some(text.clone()),
                     other => return Err(Error::new_spanned(other, "the name of a module is a text")),
                 },
                 _ => {
-                    let known =
-                        "options of a block are `clock`, `reset`, `wires`, `leaf`, `reset_by = ..` and `name = \"..\"`";
+                    let known = "options of a block are `clock`, `reset`, `wires`, `leaf`, `reset_by = ..`, `long = \"..\"` and `name = \"..\"`";
                     return Err(Error::new_spanned(meta, known));
                 }
             }

@@ -20,7 +20,7 @@ const STEPS_BITS: u32 = 32;
 const STATE_BITS: u32 = 3;
 
 /// The state machine of the loader, and which banks of the data pads are full.
-#[block(clock, reset)]
+#[block(clock, reset, long = "one state machine, and the banks that it fills")]
 fn LoadControl(widths: &Widths) {
     let (started, start_load_model): In;
     let steps: In<STEPS_BITS>;
@@ -169,7 +169,7 @@ fn LoadDecode() {
 }
 
 /// Writes transfers of the input stream into the pads.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, of one stream")]
 pub(crate) fn Loader(widths: &Widths) {
     let field = |name: &str| widths.load.field(name).bits;
     let beat = |name: &str| widths.beat(name);

@@ -136,7 +136,7 @@ fn TransferSelect(bits: u32, word: u32) {
 /// Sums of the global tree to the output stream.
 ///
 /// `2^address_bits` beats of so many lanes, for transfers of so many words; they arrive `cycles` after they were issued.
-#[block(name = "output_queue", clock, reset, wires)]
+#[block(name = "output_queue", clock, reset, wires, long = "wires only, of queue and lanes")]
 pub(crate) fn Output(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2], cycles: u32) {
     let (word, exchanges) = (widths.word, widths.exchanges);
     let bits = (lanes / words).ilog2();

@@ -93,7 +93,7 @@ impl crate::rtl::Leaf for AddressesOfBeat {
 }
 
 /// Control of a beat, delayed once for all PEs of a PU.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: a delay for each field of a beat")]
 pub(crate) fn ControlPipeline(widths: &Widths) {
     let write = arch::timing::ALU_WRITE as u32;
     let combine = widths.beat("combine");

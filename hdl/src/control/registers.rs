@@ -123,7 +123,7 @@ const GROUP_BITS: u32 = 2;
 #[block(clock, leaf)]
 fn ReadSelect(addresses: &[u32], more: &[u32]) {
     let all = [addresses, more].concat();
-    let groups = Vec::from_iter(BTreeSet::from_iter(all.iter().map(|at| at >> GROUP_BITS)));
+    let groups = all.iter().map(|at| at >> GROUP_BITS).collect::<BTreeSet<_>>();
     let address: In<ADDRESS_BITS>;
     let values: [In<CHUNK_BITS>; addresses.len()];
     let more: [In<CHUNK_BITS>; more.len()];
@@ -134,7 +134,7 @@ fn ReadSelect(addresses: &[u32], more: &[u32]) {
     let group: [Local<CHUNK_BITS>; groups.len()];
     let _addresses: Vec<u32> = all;
     /// The upper bits of the addresses of each group.
-    let _groups: Vec<u32> = groups;
+    let _groups: Vec<u32> = groups.into_iter().collect();
 }
 
 impl ReadSelect {
@@ -211,7 +211,7 @@ impl crate::rtl::Leaf for Setting {
 }
 
 /// Registers of the control port, and decoding of its regions.
-#[block(clock, reset)]
+#[block(clock, reset, long = "a table of registers: each is declared, written, reset and read")]
 pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let fixed = widths.fixed.as_ref();
     let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));

@@ -26,7 +26,7 @@ const ENABLE: usize = arch::registers::ENTRY_ENABLE.trailing_zeros() as usize;
 const GO_ON: usize = arch::registers::START_GO_ON.trailing_zeros() as usize;
 
 /// Control port, run, and the four instruction streams.
-#[block(clock, reset, wires, reset_by = halting.halt)]
+#[block(clock, reset, wires, reset_by = halting.halt, long = "wires only, of five streams and the registers behind them")]
 pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let beat = |name: &str| widths.beat(name);
     let moves = |_: &str| widths.temporary;

@@ -35,7 +35,7 @@ impl crate::rtl::Leaf for Widen {
 }
 
 /// When the beats of a stream are issued, and which instruction is current.
-#[block(clock, reset)]
+#[block(clock, reset, long = "one decision, made a cycle ahead: parts of it would be its slowest way")]
 pub(crate) fn Pacer(widths: &Widths) {
     let (time, interval) = (widths.alu.field("delay").bits, widths.alu.field("interval").bits);
     /// Start at `entry`, which was read in an earlier cycle.

@@ -70,7 +70,7 @@ fn Emission() {
 }
 
 /// Microcode to beats of the PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: the stream with the most fields")]
 pub(crate) fn AluStream(widths: &Widths) {
     let field = |name: &str| widths.alu.field(name).bits;
     let beat = |name: &str| widths.beat(name);
@@ -203,7 +203,7 @@ fn MoveDecode() {
 }
 
 /// Microcode to bus writes of the PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, of one stream")]
 pub(crate) fn MoveStream(widths: &Widths) {
     let field = |name: &str| widths.moves.field(name).bits;
     let beat = |name: &str| widths.beat(name);

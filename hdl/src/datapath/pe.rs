@@ -111,7 +111,7 @@ fn Gates() {
 }
 
 /// Four pads and c + a*b; row and column are decided outside.
-#[block(clock, wires)]
+#[block(clock, wires, long = "wires only, in the order of the cycles of a beat")]
 pub(crate) fn ProcessingEngine(widths: &Widths) {
     let (word, accumulator) = (widths.word, widths.accumulator);
     let own = |bits: u32, word: u32| {

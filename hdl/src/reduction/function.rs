@@ -271,7 +271,7 @@ always @(posedge clock) held_fraction <= outside ? border_fraction : fraction;"
 }
 
 /// A nonlinear function by table and linear interpolation.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, in the order of the cycles of a value")]
 pub(crate) fn FunctionUnit(widths: &Widths) {
     let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
     let log2 = widths.beat("table_log2");

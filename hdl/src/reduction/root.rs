@@ -48,7 +48,7 @@ pub(crate) fn RootJoin(word: u32) {
 }
 
 /// Rounds the sum of a tree to a word and applies a function where asked.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, in the order of the cycles of a sum")]
 pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     let (word, accumulator) = (widths.word, widths.accumulator);
     let sum: In<accumulator>;

@@ -51,7 +51,7 @@ fn UnitResult(word: u32) {
 }
 
 /// A PE beside the global root, for values that are the same in all PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: a processing unit with one PE")]
 pub(crate) fn ScalarUnit(widths: &Widths) {
     let alone = &widths.alone();
     let beat = |name: &str| alone.beat(name);
