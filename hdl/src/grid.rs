@@ -297,8 +297,9 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
         let rows = pus.len();
         scalar_units[s].beat = scalar_halfway[s];
         scalar_units[s].send = scalar_sends_halfway[s];
-        scalar_units[s].move_t0 = move_halfway.write_t0;
-        scalar_units[s].move_t1 = move_halfway.write_t1;
+        for PAD in TEMPORARIES {
+            scalar_units[s].move_PAD = move_halfway.write_PAD;
+        }
         scalar_units[s].move_destination = move_halfway.destination;
         scalar_units[s].move_here = scalar_moves_halfway[s].scalar;
         scalar_units[s].load_data = load_halfway.write_data;

@@ -93,11 +93,9 @@ pub(crate) fn of(kind: &str, text: &str, machine: &Machine) -> String {
 }
 
 fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
-    for (pad, result, other) in [
-        ("model", "control_write_model_t7", "load_write_model"),
-        ("t0", "control_write_t0_t7", "bus_write_t0"),
-        ("t1", "control_write_t1_t7", "bus_write_t1"),
-    ] {
+    for pad in [Pad::Model].iter().chain(Pad::TEMPORARY) {
+        let (result, from) = (format!("control_write_{pad}_t7"), if *pad == Pad::Model { "load" } else { "bus" });
+        let other = format!("{from}_write_{pad}");
         let forbids = format!("A result and the bus or the loader write pad {pad} in one cycle, whatever the masks.");
         rules.forbid(&format!("two_writes_{pad}"), &forbids, format!("{result} && {other}"));
     }
@@ -174,7 +172,8 @@ fn control_pipeline(rules: &mut Rules, machine: &Machine) {
         rules.forbid("align_not_listed", "A start is shifted by an amount that this grid does not have.", broken);
     }
     if let Some(other) = not_listed(amount(machine), machine.shifts()) {
-        let writes = "(beat_write_model || beat_write_t0 || beat_write_t1)";
+        let writes = [Pad::Model].iter().chain(Pad::TEMPORARY).map(|pad| format!("beat_write_{pad}"));
+        let writes = format!("({})", writes.collect::<Vec<_>>().join(" || "));
         let broken = format!("beat_valid && beat_last && !beat_negative && {writes} && {other}");
         rules.forbid("shift_not_listed", "A result is shifted by an amount that this grid does not have.", broken);
     }

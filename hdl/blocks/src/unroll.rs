@@ -4,10 +4,11 @@
 //!         PAD.write = PAD_port.write;             t1.write = t1_port.write;
 //!     }
 //!
-//! What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
+//! `any!(PAD in TEMPORARIES, write_PAD)` is `(write_t0 || write_t1)`. What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
 //! `in` is one of [`LISTS`].
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::quote;
 use syn::Error;
 use syn::parse::Result;
 
@@ -38,6 +39,9 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
                 out.push(unrolled(filled(body.stream(), &round))?);
             }
             rest = behind;
+        } else if let ([_, TokenTree::Group(any), behind @ ..], true) = (after, is(first, "any")) {
+            out.push(TokenTree::Group(Group::new(Delimiter::Parenthesis, joined(any)?)).into());
+            rest = behind;
         } else if let TokenTree::Group(group) = first {
             out.push(TokenTree::Group(like(group, unrolled(group.stream())?)).into());
         } else {
@@ -45,6 +49,18 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
         }
     }
     Ok(out.into_iter().collect())
+}
+
+/// `PAD in [t0, t1]: write_PAD` as `write_t0 || write_t1`.
+fn joined(any: &Group) -> Result<TokenStream> {
+    let tokens: Vec<TokenTree> = any.stream().into_iter().collect();
+    let [place, _, list, term @ ..] = tokens.as_slice() else {
+        return Err(Error::new(any.span(), "write `any!(NAME in LIST, term)`"));
+    };
+    let term: TokenStream = term[1..].iter().cloned().collect();
+    let rounds = listed(list)?.into_iter().map(|name| filled(term.clone(), &[(place.to_string(), name)]));
+    let or = |(n, round)| if n == 0 { round } else { quote!(|| #round) };
+    Ok(rounds.enumerate().map(or).collect())
 }
 
 fn is(token: &TokenTree, word: &str) -> bool {

@@ -12,13 +12,19 @@ use rust_hdl_core::prelude::*;
 /// Tree and pads take a result in the last beat of a sum only.
 #[block]
 fn Qualify() {
-    let (valid, last, tree, write_model, write_t0, write_t1): In;
-    let (give_tree, give_model, give_t0, give_t1): Out;
+    let (valid, last, tree): In;
+    for PAD in RESULTS {
+        let write_PAD: In;
+    }
+    let give_tree: Out;
+    for PAD in RESULTS {
+        let give_PAD: Out;
+    }
 
     give_tree = valid && last && tree;
-    give_model = valid && last && write_model;
-    give_t0 = valid && last && write_t0;
-    give_t1 = valid && last && write_t1;
+    for PAD in RESULTS {
+        give_PAD = valid && last && write_PAD;
+    }
 }
 
 /// Which pads operands `b` and `c` are, as [`selection`] says it, and the immediates, 0 where they are not used.
@@ -79,16 +85,15 @@ fn StartDecode(widths: &Widths) {
 /// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.
 #[block(leaf)]
 fn AddressesOfBeat(widths: &Widths) {
-    let model: In<{ address_width(widths, "model") }>;
-    let data: In<{ address_width(widths, "data") }>;
-    let t0: In<{ address_width(widths, "t0") }>;
-    let t1: In<{ address_width(widths, "t1") }>;
+    for PAD in PADS {
+        let PAD: In<{ address_width(widths, stringify!(PAD)) }>;
+    }
 }
 
 impl crate::rtl::Leaf for AddressesOfBeat {
     fn text(&self) -> String {
-        let text = "// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{1'b0, model, data, t0, t1, 1'b0};";
-        text.to_owned()
+        let pads = arch::isa::Pad::NAMES.join(", ");
+        format!("// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{{1'b0, {pads}, 1'b0}};")
     }
 }
 
@@ -130,11 +135,16 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let tree: FlagDelay<4>;
     let negative: FlagDelay<5>;
     let positive: [FlagDelay<5>; widths.rectifiers];
-    let (write_model, write_t0, write_t1): FlagDelay<write>;
+    for PAD in RESULTS {
+        let write_PAD: FlagDelay<write>;
+    }
     let destination: Delay<{ widths.beat("destination") }, { write - 1 }>;
 
-    for NAME in names![valid last tree write_model write_t0 write_t1] {
+    for NAME in [valid, last, tree] {
         qualify.NAME = beat.NAME;
+    }
+    for PAD in RESULTS {
+        qualify.write_PAD = beat.write_PAD;
     }
     for PAD in PADS {
         addresses.PAD = beat.PAD_address;

@@ -26,11 +26,12 @@ use crate::rtl::bundle::bundle;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
+blocks::unroll! {
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.
     PeControl {
-        bits: valid_t3, first_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
-        words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
+        bits: valid_t3, first_t3, negative_t5, for PAD in RESULTS { write_PAD_t7, };
+        words: for PAD in PADS { PAD_address, } a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
             combine_t3, align_t2, shift_t4, shift_t5;
     }
 
@@ -48,33 +49,34 @@ bundle! {
 
     /// A bus write, but for its address.
     BusWrite {
-        bits: write_t0, write_t1;
+        bits: for PAD in TEMPORARIES { write_PAD, };
         words: word;
     }
 
     /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
     WriteAddresses {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
 
     /// Read addresses of the pads: those of a beat at t, or at t-1 where pads have output registers.
     ReadAddresses {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
 
     /// What a PE writes into pads that its row shares.
     PadWrites {
-        bits: write_model, write_data, write_t0, write_t1;
-        words: model, data, t0, t1;
+        bits: for PAD in PADS { write_PAD, };
+        words: for PAD in PADS { PAD, };
     }
 
     /// Words of such pads.
     PadWords {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
+}
 }
 
 /// Widths of [`WriteAddresses`] and [`ReadAddresses`].
@@ -103,11 +105,14 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
 fn Gates() {
     let (load_write, load_admitted): In;
     let data_write: Out;
-    let (saturated_t7, admitted_t7, write_model_t7, write_t0_t7, write_t1_t7): In;
+    let (saturated_t7, admitted_t7): In;
+    for PAD in RESULTS {
+        let write_PAD_t7: In;
+    }
     let saturated: Out;
 
     data_write = load_write && load_admitted;
-    saturated = saturated_t7 && admitted_t7 && (write_model_t7 || write_t0_t7 || write_t1_t7);
+    saturated = saturated_t7 && admitted_t7 && any!(PAD in RESULTS, write_PAD_t7);
 }
 
 /// Four pads and c + a*b; row and column are decided outside.
@@ -153,8 +158,10 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let parked: [In<accumulator, signed>; shared_sums];
     #[clocked]
     let (model, data): Scratchpad = (pad(widths.model), pad(widths.data));
-    #[clocked]
-    let (t0, t1): Scratchpad = pad(widths.temporary);
+    for PAD in TEMPORARIES {
+        #[clocked]
+        let PAD: Scratchpad = pad(widths.temporary);
+    }
     #[clocked]
     let gradient: [Scratchpad; gradients] = parks(widths.gradient);
     let start_select = [StartSelect(accumulator); gradients];
@@ -171,7 +178,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();
-    let (model_port, t0_port, t1_port) = WritePort(word, widths.leaves);
+    for PAD in RESULTS {
+        let PAD_port = WritePort(word, widths.leaves);
+    }
 
     model.read_address = control.model_address;
     model.write = model_port.write;
@@ -216,9 +225,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     gates.load_admitted = load_admitted;
     gates.saturated_t7 = narrow.saturated;
     gates.admitted_t7 = admitted_t7;
-    gates.write_model_t7 = control.write_model_t7;
-    gates.write_t0_t7 = control.write_t0_t7;
-    gates.write_t1_t7 = control.write_t1_t7;
+    for PAD in RESULTS {
+        gates.write_PAD_t7 = control.write_PAD_t7;
+    }
     tree = multiply_add.sum;
     saturated = gates.saturated;
 
@@ -237,19 +246,18 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
         PAD_port.other_word = bus.word;
     }
     if words.is_empty() {
-        select.model = model.read_data;
-        select.data = data.read_data;
-        select.t0 = t0.read_data;
-        select.t1 = t1.read_data;
+        for PAD in PADS {
+            select.PAD = PAD.read_data;
+        }
     }
     writes.write_model = model_port.write;
     writes.model = model_port.word;
     writes.write_data = gates.data_write;
     writes.data = load_word;
-    writes.write_t0 = t0_port.write;
-    writes.t0 = t0_port.word;
-    writes.write_t1 = t1_port.write;
-    writes.t1 = t1_port.word;
+    for PAD in TEMPORARIES {
+        writes.write_PAD = PAD_port.write;
+        writes.PAD = PAD_port.word;
+    }
     for PAD in PADS {
         select.PAD = words.PAD;
     }

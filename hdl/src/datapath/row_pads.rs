@@ -112,7 +112,9 @@ pub(crate) fn RowPads(widths: &Widths) {
     let parked: [Out<{ widths.accumulator }, signed>; sums];
     let model = RowPad(clock, widths.model, widths.word, widths.columns, widths);
     let data = RowPad(clock, widths.data, widths.word, widths.columns, widths);
-    let (t0, t1) = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+    for PAD in TEMPORARIES {
+        let PAD = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+    }
     let gradient = [RowPad(clock, widths.gradient, widths.accumulator, 1, widths); gradients];
 
     for PAD in PADS {
@@ -120,18 +122,13 @@ pub(crate) fn RowPads(widths: &Widths) {
         PAD.write_address = addresses.PAD;
     }
     for pe in 0..words.len() {
-        model.write[pe] = writes[pe].write_model;
-        model.write_data[pe] = writes[pe].model;
-        data.write[pe] = writes[pe].write_data;
-        data.write_data[pe] = writes[pe].data;
-        t0.write[pe] = writes[pe].write_t0;
-        t0.write_data[pe] = writes[pe].t0;
-        t1.write[pe] = writes[pe].write_t1;
-        t1.write_data[pe] = writes[pe].t1;
-        words[pe].model = model.read_data[pe];
-        words[pe].data = data.read_data[pe];
-        words[pe].t0 = t0.read_data[pe];
-        words[pe].t1 = t1.read_data[pe];
+        for PAD in PADS {
+            PAD.write[pe] = writes[pe].write_PAD;
+            PAD.write_data[pe] = writes[pe].PAD;
+        }
+        for PAD in PADS {
+            words[pe].PAD = PAD.read_data[pe];
+        }
     }
     for g in 0..gradient.len() {
         gradient[g].read_address = sums_read_address[g];
