@@ -1,4 +1,4 @@
-//! What a person sees of a training: a bar per engine, or lines; and where its checkpoint is kept.
+//! Progress of a training for a person: a bar per engine, or lines; and where its checkpoint is kept.
 
 use crate::output::Talk;
 use arch::Diagnostic;

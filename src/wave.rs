@@ -1,4 +1,4 @@
-//! What the array does in some steps, as a file for a wave viewer.
+//! The array's work in some steps, as a file for a wave viewer.
 //!
 //! | file | holds |
 //! |---|---|

@@ -39,8 +39,8 @@ impl Pair {
         fs::write(pair.path("logistic.toml"), SETTINGS).unwrap();
         fs::copy("programs/logistic.t", pair.path("logistic.t")).unwrap();
         fs::write(pair.path("grid.toml"), GRID).unwrap();
-        done(&["--config", &pair.told("grid.toml"), "build", "--out", &pair.told("first")]);
-        done(&[&["build", "tests/score/wine.onnx"], &WINE[..], &["--out", &pair.told("second")]].concat());
+        done(&["--config", &pair.text("grid.toml"), "build", "--out", &pair.text("first")]);
+        done(&[&["build", "tests/score/wine.onnx"], &WINE[..], &["--out", &pair.text("second")]].concat());
         pair
     }
 
@@ -48,7 +48,7 @@ impl Pair {
         self.folder.path().join(name)
     }
 
-    fn told(&self, name: &str) -> String {
+    fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
@@ -155,7 +155,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 #[test]
 fn drivers_in_c_give_the_words_of_fixed_point() {
     let pair = Pair::new();
-    let (config, data, model) = (pair.told("grid.toml"), pair.told("data.csv"), pair.told("model.json"));
+    let (config, data, model) = (pair.text("grid.toml"), pair.text("data.csv"), pair.text("model.json"));
     let wine = fs::read_to_string("examples/wine.csv").unwrap();
     let wine: Vec<Vec<&str>> =
         wine.lines().skip(1).step_by(60).map(|line| line.split(',').take(13).collect()).collect();
@@ -196,7 +196,7 @@ fn drivers_in_c_give_the_words_of_fixed_point() {
         let record = json!({ "X": [row.iter().map(|cell| cell.parse::<f64>().unwrap()).collect::<Vec<f64>>()] });
         fs::write(pair.path("record.json"), record.to_string()).unwrap();
         let line = ["eval", "tests/score/wine.onnx", "--config", "tiny", "--calibrate", "examples/wine.csv"];
-        let more = ["--inputs", &pair.told("record.json"), "--engine", "fixed", "--format", "json"];
+        let more = ["--inputs", &pair.text("record.json"), "--engine", "fixed", "--format", "json"];
         let values = done(&[&line[..], &more].concat()).json()["values"].clone();
         assert_eq!(found[0], numbers(&values["label"]), "{values}");
         assert_eq!(found[1], numbers(&values["probabilities"][0]), "{values}");

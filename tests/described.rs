@@ -1,4 +1,4 @@
-//! What `build` says of its output in the formats of others: `FuseSoC` cores and IP-XACT name the files that are there, the ports that the
+//! Metadata of `build` in the formats of others: `FuseSoC` cores and IP-XACT name the files that are there, the ports that the
 //! Verilog has, and the registers of docs/registers.md. `measure soc` runs the cores and holds the component to the schema.
 
 use std::collections::BTreeSet;

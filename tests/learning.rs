@@ -1,4 +1,4 @@
-//! What trainings can learn besides labels of rows: sequences, the inputs themselves, centres, directions; and when they end.
+//! Trainings beyond labels of rows: sequences, the inputs themselves, centres, directions; and when they end.
 
 mod tool;
 

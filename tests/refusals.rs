@@ -1,4 +1,4 @@
-//! What is wrong is said, with its place and the right exit code, and nothing is left behind.
+//! Errors are reported with their place and the right exit code, and nothing is left behind.
 
 mod tool;
 

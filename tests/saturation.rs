@@ -1,6 +1,6 @@
 //! Values that do not fit their words: what each command says of them, and that it can be made an error. Trainings that words lose.
 //!
-//! What is expected is counted here, from the rows and the scales of the model.
+//! The expectation is counted here, from the rows and the scales of the model.
 
 mod tool;
 

@@ -1,4 +1,4 @@
-//! What commands say beside their results: nothing where they are told to be quiet, and no warnings about what is shipped.
+//! Messages beside the results: none in quiet mode, and no warnings about shipped programs.
 
 mod tool;
 

@@ -1,4 +1,4 @@
-//! What `build` writes for Zynq: the driver trains as the array does, C compiles it, Tcl runs the script, and no name gets out of its place.
+//! Files of `build` for Zynq: the driver trains as the array does, C compiles it, Tcl runs the script, and no name escapes its scope.
 
 #[path = "zynq/ranks.rs"]
 mod ranks;

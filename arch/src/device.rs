@@ -1,4 +1,4 @@
-//! What the hardware must know of a device family: cells that it names, and the PLL of a board.
+//! Facts of a device family that the hardware needs: cells that it names, and the PLL of a board.
 //!
 //!     fpga/families/ecp5/family.toml, multiplier.v, pll.v ──▶ Leaves, Pll ──▶ hdl
 //!

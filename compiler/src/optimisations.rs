@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p measure -- optimisations doubles      the same words, in more cycles
 //!
-//! Who compiles for a user disables none.
+//! Production builds disable none.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What values a program's tensors take: measured in a golden run, or declared.
+//! Value ranges of a program's tensors: measured in a golden run, or declared.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where the output has several lanes, as many rows of the grid send at once: how many beats that takes, and what they carry.
+//! Outputs of several lanes, where as many rows of the grid send at once: the number of beats, and their words.
 
 use arch::machine::{Machine, MachineSpec};
 use arch::{Image, image::Feed};

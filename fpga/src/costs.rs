@@ -1,4 +1,4 @@
-//! What the blocks of a grid take of a family, before synthesis: the table `[estimate]` of a family.
+//! Cost of the blocks of a grid on a family, before synthesis: the table `[estimate]` of a family.
 //!
 //! Look-up tables and flip-flops of each kind of block are linear in the bits of a word and of an accumulator, with coefficients
 //! fitted on what yosys made of that block; memories follow from the shapes that the family has.

@@ -29,7 +29,7 @@ impl Board {
     /// # Errors
     /// The first mistake.
     pub fn check_pins(&self, text: &str) -> Result<(), Mistake> {
-        self.io.as_ref().map_or(Ok(()), |io| check(self, text, &io.wanted(), &[("led", io.leds, "[io] leds")]))
+        self.io.as_ref().map_or(Ok(()), |io| check(self, text, &io.port_names(), &[("led", io.leds, "[io] leds")]))
     }
 
     /// Check the constraint file of [`Sdram`].
@@ -40,7 +40,7 @@ impl Board {
         let Some(sdram) = &self.sdram else { return Ok(()) };
         let [masks, words] = sdram.widths();
         let counts = [("sdram_dm", masks, "[sdram] data_bits"), ("sdram_dq", words, "[sdram] data_bits")];
-        check(self, text, &sdram.wanted(), &counts)
+        check(self, text, &sdram.port_names(), &counts)
     }
 }
 
@@ -49,7 +49,7 @@ fn bits(port: &str, count: u32) -> impl Iterator<Item = String> {
 }
 
 impl Io {
-    fn wanted(&self) -> Vec<String> {
+    fn port_names(&self) -> Vec<String> {
         let single = ["clock_pin", "button", "uart_rx", "uart_tx"].into_iter();
         single.chain(self.held.keys().map(String::as_str)).map(str::to_owned).chain(bits("led", self.leds)).collect()
     }
@@ -62,7 +62,7 @@ impl Sdram {
     }
 
     /// Numbers of banks and addresses follow from the part: place and route knows them.
-    fn wanted(&self) -> Vec<String> {
+    fn port_names(&self) -> Vec<String> {
         let single =
             ["clock", "cke", "cs_n", "ras_n", "cas_n", "we_n", "ba[0]", "a[0]"].map(|name| format!("sdram_{name}"));
         let [masks, words] = self.widths();

@@ -1,4 +1,4 @@
-//! What one beat of each stream carries, and the microcode fields it is made of.
+//! Contents of one beat of each stream, and the microcode fields it is made of.
 //!
 //!     program ──fields──▶ stream ──beat──▶ register of the sequencer ──▶ register of each PU ──▶ PEs, roots
 //!

@@ -1,4 +1,4 @@
-//! What says in which cycle which beat happens.
+//! Control: which beat happens in which cycle.
 //!
 //!     control port ──▶ registers ──▶ run ──start, step──▶ alu, move, root, load, scalar streams ──beats──▶ pipeline ──▶ PEs
 //!                          └──writes──▶ microcode                                             └─emit──▶ output

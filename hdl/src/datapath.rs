@@ -1,4 +1,4 @@
-//! What stands in every PE.
+//! The datapath of a PE.
 //!
 //!     scratchpads ──▶ multiply_add ──▶ narrow (shift, round, saturate) ──▶ scratchpads, row tree
 //!                         ▲

@@ -1,4 +1,4 @@
-//! What stands beside a row, or beside the grid: trees, roots, the scalar unit.
+//! Blocks beside a row or beside the grid: trees, roots, the scalar unit.
 //!
 //!     PE 0 .. PE C-1 ──▶ row tree (nodes) ──▶ root (function, divider) ──▶ row bus
 //!     rows ──▶ global tree (nodes) ──▶ global root ──▶ global bus, output

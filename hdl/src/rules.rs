@@ -1,4 +1,4 @@
-//! What docs/machine.md forbids and the hardware relies on, as assertions in the modules that rely on it.
+//! Preconditions from docs/machine.md, as assertions in the modules that rely on them.
 //!
 //!     `ifdef TABLA_RULES
 //!         // A result and the bus write pad t0 in one cycle.

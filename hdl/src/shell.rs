@@ -1,4 +1,4 @@
-//! What stands around a grid on a board: clock, reset, serial port, lights.
+//! The shell around a grid on a board: clock, reset, serial port, lights.
 //!
 //!     clock_pin ─▶ PLL ─▶ clock          uart_rx ─▶ uart_receiver ─┐                    ┌─ control port ─┐
 //!     button ─▶ power_on ─▶ reset                                  ├─▶ host_link ◀─────▶├─ input stream  ├─ tabla (the grid)

@@ -5,7 +5,7 @@
 //!    └── Ctrl-C, or a callback that raises ──▶ Cancel, which the work asks for after each epoch
 //! ```
 //!
-//! Who is interrupted does not wait for the work: it ends by itself, and nobody takes what it gives.
+//! An interrupted caller does not wait for the work: it ends by itself, and its result is dropped.
 
 use crate::failures::{objects, raised};
 use arch::Diagnostic;

@@ -38,7 +38,7 @@ fn main() {
             let text = fs::read_to_string(programs.join(&benchmark.program)).expect("the program is there");
             let described = match Prepared::new(&benchmark, run, &text) {
                 Ok(prepared) => described(&folder, &prepared.climb, run.pus * run.pes_per_pu <= 64),
-                Err(errors) => format!("refused: {:?}\n", errors.iter().map(said).collect::<Vec<_>>()),
+                Err(errors) => format!("refused: {:?}\n", errors.iter().map(message).collect::<Vec<_>>()),
             };
             let name = format!("{}_{}x{}x{}_{}", benchmark.name, run.pus, run.pes_per_pu, run.stream_words, run.batch);
             write(&folder.join("benchmarks").join(name + ".image"), &described);
@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-fn said(diagnostic: &Diagnostic) -> &str {
+fn message(diagnostic: &Diagnostic) -> &str {
     &diagnostic.message
 }
 

@@ -1,4 +1,4 @@
-//! What a host sees of a grid, cycle by cycle: the interface that every clocked simulator shares.
+//! A grid as its host sees it, cycle by cycle: the interface that every clocked simulator shares.
 //!
 //!                  ┌────────┐
 //!      beats ─────▶│        │─────▶ words

@@ -1,4 +1,4 @@
-//! What is told to people before a command begins: names they may give, and a word that was meant to be a subcommand.
+//! Help before a command begins: valid names, and a word that was meant to be a subcommand.
 
 use super::Arguments;
 use clap::CommandFactory;

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line's arguments.
 
 mod entry;
 mod help;
@@ -14,7 +14,7 @@ pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use places::guard;
 pub use plan::{PlanOptions, SelectionOptions};
 pub use typed::typed;
-pub use values::{Dialect, Format, Ranks, TemplateName};
+pub use values::{Dialect, Format, Ranks, TemplateName, When};
 
 use arch::rtl::CoreName;
 use clap::{Args, Parser, Subcommand};
@@ -292,6 +292,9 @@ pub struct Train {
     /// Random stalls on both streams (array, rtl); change only the cycle count
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
+    /// When the weights of `rtl` are compared with those of `array`; predictions always are
+    #[arg(long, value_name = "WHEN", default_value = "epoch")]
+    pub compare: When,
     /// Write the trained model
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
@@ -417,7 +420,7 @@ pub struct Deploy {
 /// Training on a board, with the options of `train`, or a function there.
 #[derive(Debug, Args)]
 #[command(mut_arg("engine", |argument| argument.hide(true)), mut_arg("stalls", |argument| argument.hide(true)))]
-#[command(mut_arg("data", |argument| argument.required(false)))]
+#[command(mut_arg("compare", |argument| argument.hide(true)), mut_arg("data", |argument| argument.required(false)))]
 pub struct Run {
     #[command(flatten)]
     pub serial: Serial,

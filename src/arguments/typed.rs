@@ -1,4 +1,4 @@
-//! What was typed, for programs that type it again.
+//! Arguments as typed, for programs that type them again.
 
 use super::Arguments;
 use clap::parser::ValueSource;

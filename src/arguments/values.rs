@@ -1,8 +1,9 @@
-//! What a value on the command line may be: names and numbers, with what is said of a wrong one.
+//! Values on the command line: names and numbers, with the errors for wrong ones.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use compiler::language::{Language, Limits};
+use sim::train::compared::Compare;
 use std::ops::Range;
 use workbench::Rung;
 
@@ -114,6 +115,24 @@ pub enum TemplateName {
     Onnx,
     /// A function that trains nothing
     Function,
+}
+
+/// When the RTL's weights are compared with the array's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// After each epoch; a difference is traced to its first step
+    Epoch,
+    /// After each update: much slower
+    Update,
+}
+
+impl From<When> for Compare {
+    fn from(when: When) -> Compare {
+        match when {
+            When::Epoch => Compare::Trace,
+            When::Update => Compare::EveryUpdate,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

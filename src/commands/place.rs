@@ -27,7 +27,7 @@ pub struct Placed {
 /// Place and route, and say what clocks are reached.
 pub fn run(global: &Global, options: &Place, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
-    let hardware = Hardware::there(&project, &project.out_folder(global.out.as_deref()))?;
+    let hardware = Hardware::existing(&project, &project.out_folder(global.out.as_deref()))?;
     let Some(flow) = &hardware.flow else {
         return Err(Failure::Usage(format!("no open place and route exists for {}", hardware.facts.title)));
     };

@@ -12,6 +12,7 @@ use sim::array::Array;
 use sim::distance::{Distance, Verdict};
 use sim::grid::Stalls;
 use sim::pace::Pace;
+use sim::train::compared::Compare;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
 use workbench::documents::Document;
@@ -139,7 +140,7 @@ fn training(
         wave::check(&design.images.machine, design.schedule.batch, options)?;
     }
     let mut maker = EngineMaker::new(options.engine, &design.lowered, Some(&design.images), talk)?;
-    maker.stalls = options.stalls;
+    (maker.stalls, maker.compare) = (options.stalls, Compare::EveryUpdate);
     let mut sum = Comparison::default();
     let mut engine = maker.engine(Which::Full, &design.samples.signature);
     engine.load(&design.start);

@@ -86,6 +86,7 @@ fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> 
     let rung = if on_boards { Rung::Board } else { options.engine };
     let how = RunOptions {
         stalls: options.stalls,
+        compare: options.compare.into(),
         board: with.board,
         boards: with.boards,
         ranks: with.world,

@@ -1,5 +1,5 @@
-//! What is said of a grid before synthesis, and what yosys makes of it: DSP and block RAM within 10 %, LUT and FF within 20 %.
-//! What takes yosys longer, the large grids of the ZCU102 among them, was recorded in `workbench/src/resources.rs`.
+//! Estimates of a grid before synthesis against yosys: DSP and block RAM within 10 %, LUT and FF within 20 %.
+//! Slower runs of yosys, such as those of the large grids of the ZCU102, were recorded in `workbench/src/resources.rs`.
 
 use serde_json::Value;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What yosys, nextpnr and the provers make of generated hardware. These tools use one core each, for long: as one program the tests
+//! Generated hardware under yosys, nextpnr and the provers. These tools use one core each, for long: as one program the tests
 //! run beside each other.
 
 mod bitstream;

@@ -1,6 +1,6 @@
-//! What can go wrong: one type for every entry point of this crate.
+//! Errors of this crate: one type for every entry point.
 //!
-//! Who calls decides what a failure looks like: the command line gives each kind an exit code, Python an exception.
+//! The caller decides how a failure is shown: the command line gives each kind an exit code, Python an exception.
 
 pub mod drawing;
 

@@ -131,7 +131,7 @@ impl Read {
 
     /// Which results are wanted.
     pub(crate) fn options(&self) -> Options {
-        wanted(&self.program)
+        inference_options(&self.program)
     }
 
     /// On real numbers and in fixed point, with its records.
@@ -213,7 +213,7 @@ impl Function {
 impl Function {
     /// Which results are wanted.
     pub(crate) fn options(&self) -> Options {
-        wanted(&self.parsed)
+        inference_options(&self.parsed)
     }
 
     /// Extents of what the program names, as its text has them; row by row the elements are those of the words.
@@ -321,7 +321,7 @@ fn step(project: &Project, record: &fixed::Program) -> Result<((fixed::Program, 
     }
 }
 
-fn wanted(program: &Program) -> Options {
+fn inference_options(program: &Program) -> Options {
     let states = program.updates.iter().map(|update| program.tensors[update.state.0].name.clone()).collect();
     Options { keep: Keep::Prediction { names: results(program), states }, batch: Batch::SINGLE }
 }

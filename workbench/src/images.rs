@@ -11,7 +11,7 @@ pub(crate) mod too_large;
 use crate::config::value_span;
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
-use crate::fit::{Fitted, Wanted, fit};
+use crate::fit::{FitRequest, Fitted, fit};
 use crate::progress::Progress;
 use crate::project::Project;
 use arch::diagnostic::line_column;
@@ -165,7 +165,8 @@ impl Images {
             machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
-        let Fitted { machine, compiled } = fitted(project, &programs, &Wanted { machines, ..project.wanted() })?;
+        let Fitted { machine, compiled } =
+            fitted(project, &programs, &FitRequest { machines, ..project.fit_request() })?;
         let mut compiled = compiled.into_iter();
         let mut next = || compiled.next().expect("each program has its image");
         let full = lowered.full.as_ref().map(|_| next());
@@ -184,17 +185,17 @@ pub fn line_of(project: &Project, span: Span) -> usize {
 /// # Errors
 /// As [`Images::compile`].
 pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
-    let mut wanted = project.wanted();
-    wanted.spec = with_tables(&wanted.spec, program);
-    if let Ok(machine) = Machine::try_from(wanted.spec.clone()) {
-        wanted.spec.table_entries = Some(machine.table_entries());
-        wanted.spec.accumulator = Some(machine.accumulator());
+    let mut request = project.fit_request();
+    request.spec = with_tables(&request.spec, program);
+    if let Ok(machine) = Machine::try_from(request.spec.clone()) {
+        request.spec.table_entries = Some(machine.table_entries());
+        request.spec.accumulator = Some(machine.accumulator());
     }
-    Ok(fitted(project, &[program], &wanted)?.compiled.remove(0))
+    Ok(fitted(project, &[program], &request)?.compiled.remove(0))
 }
 
-fn fitted(project: &Project, programs: &[&fixed::Program], wanted: &Wanted) -> Result<Fitted, Failure> {
-    fit(programs, wanted).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
+fn fitted(project: &Project, programs: &[&fixed::Program], request: &FitRequest) -> Result<Fitted, Failure> {
+    fit(programs, request).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
 }
 
 /// Whether a program fits the config's machine.

@@ -5,7 +5,7 @@
 //!                                                    printed after any of them
 //! ```
 //!
-//! What comes after a stage is not computed, so a program that is refused later can be looked at, too.
+//! Later stages are not computed, so a program that they refuse can be printed, too.
 
 use crate::design::prepare;
 use crate::engines::step_options;

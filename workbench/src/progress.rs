@@ -1,4 +1,4 @@
-//! What a caller hears of the work while it goes on, and how it stops it.
+//! Progress reports to a caller, and cancellation.
 //!
 //! ```text
 //! caller ──▶ Training::run(.., &progress) ──▶ begins, epoch, epoch, .., ends

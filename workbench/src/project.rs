@@ -32,7 +32,7 @@ pub use memory::Texts;
 use crate::board::ChosenBoard;
 use crate::config::{Config, RecordsPerStep, key_span, value_span};
 use crate::failure::{Failure, Source};
-use crate::fit::Wanted;
+use crate::fit::FitRequest;
 use crate::imported::Imported;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
@@ -307,8 +307,8 @@ impl Project {
     }
 
     /// What images are made for.
-    pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.room(), disabled: self.disabled, machines: None }
+    pub fn fit_request(&self) -> FitRequest {
+        FitRequest { spec: self.spec(), board: self.room(), disabled: self.disabled, machines: None }
     }
 
     /// What words look like, and what the user decided about them.

@@ -1,4 +1,4 @@
-//! What a run clipped, as people and programs are told, and which values a model is made for.
+//! Clipped values of a run, as people and programs are told, and the values a model is made for.
 //!
 //! ```text
 //! words ──▶ sim::clipped ──+ lines──▶ Saturation ──▶ result, W-NUMBER, --deny-saturation (E-SATURATED)

@@ -30,6 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::distance::{Accuracy, Distance, Trainings, Verdict, narrowest};
+use sim::train::compared::Compare;
 use sim::train::engine::{Comparison, NamedValues};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::moves::{AllMoves, Stall};
@@ -64,6 +65,8 @@ pub struct RunOptions<'a> {
     pub rung: Rung,
     /// Seed of random stalls.
     pub stalls: Option<u64>,
+    /// When the RTL is compared with the array.
+    pub compare: Compare,
     /// The board, if that is the engine.
     pub board: Option<&'a AttachedBoard>,
     /// One for each rank, if ranks are threads of this process.
@@ -87,6 +90,7 @@ impl RunOptions<'_> {
         RunOptions {
             rung,
             stalls: None,
+            compare: Compare::default(),
             board: None,
             boards: &[],
             curves,
@@ -265,7 +269,8 @@ impl Training {
         };
         if how.rung != Rung::Golden {
             let (project, programs, samples) = (&self.project, &self.programs, &self.samples);
-            let options = engines::Options { stalls: how.stalls, board: how.board, ranks: how.ranks };
+            let options =
+                engines::Options { stalls: how.stalls, board: how.board, ranks: how.ranks, compare: how.compare };
             let (mut lower, lowered) =
                 engines::lower(how.rung, project, programs, samples, &outcome.ranges, options, progress)?;
             let before = kept.lower.get_or_insert_with(Reached::default).clone();

@@ -1,4 +1,4 @@
-//! What can be asked about a function: its row, behind methods.
+//! Queries on a function: its row, behind methods.
 
 use super::rows::{NO_SLOPE, ROWS};
 use super::{Formula, Function};

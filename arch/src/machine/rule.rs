@@ -1,4 +1,4 @@
-//! What a key of the `[machine]` table may be: its default, its range, and how both are documented.
+//! Rules of the keys of the `[machine]` table: default, range, documentation.
 
 use super::MachineError;
 use crate::amounts::Amounts;

@@ -1,4 +1,4 @@
-//! What a file holds, message by message: the part of `onnx.proto` that is needed, borrowed from the bytes.
+//! Contents of a file, message by message: the part of `onnx.proto` that is needed, borrowed from the bytes.
 
 use crate::wire::{Damage, Value, fields, varint};
 

@@ -1,4 +1,4 @@
-//! What of a graph is needed, and what of it has to be known before shapes are.
+//! The needed part of a graph, and the values in it that must be known before shapes are.
 
 use crate::model::{Graph, Node};
 use std::collections::BTreeSet;

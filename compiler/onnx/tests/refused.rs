@@ -1,4 +1,4 @@
-//! What is not an ONNX file, and what cannot be translated, is said with node, operator and remedy.
+//! Files that are not ONNX, and operators that cannot be translated, are refused with node, operator and remedy.
 
 mod written;
 

@@ -1,4 +1,4 @@
-//! What has no elements, and what has no points.
+//! Tensors without elements, statements without points.
 
 use crate::tensor::Program;
 

@@ -1,4 +1,4 @@
-//! Who writes and who reads each tensor.
+//! Writers and readers of each tensor.
 
 use super::expr::reads;
 use crate::tensor::{Program, TensorId};

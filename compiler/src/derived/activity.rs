@@ -1,4 +1,4 @@
-//! Which values lie between the weights and the objective.
+//! Values between the weights and the objective.
 //!
 //! ```text
 //! w ──▶ h ──▶ d ──▶ e        varied: h, d, e and c = (h > 0) does not vary

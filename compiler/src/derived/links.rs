@@ -1,4 +1,4 @@
-//! What made a prediction: a sigmoid, a softmax, an exponential; and what went into it, the logit.
+//! Link functions: the sigmoid, softmax or exponential that made a prediction, and the logit that went into it.
 //!
 //! ```text
 //! h = sigmoid(z)                                    logit z

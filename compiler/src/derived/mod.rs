@@ -41,7 +41,7 @@
 //! | `abs`, absolute error | 0 |
 //! | comparisons and logic | 0 everywhere: they select, they do not vary |
 //!
-//! What has no derivative (rounding, remainders by a weight, whole numbers) is refused where it stands between weights and objective.
+//! Operations without a derivative (rounding, remainders by a weight, whole numbers) are refused between weights and objective.
 //! The result is an ordinary program with [`Role::Gradient`] tensors and [`Descent`]s: batches, tiles and everything else work as for
 //! gradients that somebody wrote.
 

@@ -98,7 +98,7 @@ impl Sweep<'_> {
     }
 
     /// Who needs the gradient of a tensor, and how.
-    fn wanted(&self, tensor: TensorId) -> Option<Use> {
+    fn gradient_use(&self, tensor: TensorId) -> Option<Use> {
         let writers = || self.forward.iter().enumerate().filter(move |(_, nest)| nest.out == tensor);
         let consumers: Vec<&Nest> = writers().map(|(_, nest)| nest).filter(|nest| self.consumes(nest)).collect();
         let last = writers().map(|(number, _)| number).max()?;
@@ -114,7 +114,7 @@ impl Sweep<'_> {
 
     fn nest(&mut self, number: usize) -> Result<(), Diagnostic> {
         let nest = self.forward[number].clone();
-        let Some(wanted) = self.wanted(nest.out) else { return Ok(()) };
+        let Some(wanted) = self.gradient_use(nest.out) else { return Ok(()) };
         let Some(mut made) = self.gradients.make(&mut self.program, nest.out, &wanted) else { return Ok(()) };
         let covers = |earlier: &Nest| earlier.out == nest.out && self.consumes(earlier) && overlap(earlier, &nest);
         if self.forward[..number].iter().any(covers) {

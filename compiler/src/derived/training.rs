@@ -1,4 +1,4 @@
-//! What training says about a program that does not say it itself: the `[train]` table.
+//! Training as the `[train]` table declares it, for programs that do not declare it themselves.
 //!
 //! ```text
 //! def net(float(N) X, float(M,N) W) -> (Y) { ... }      X: input, W: state, label: label, Y: prediction

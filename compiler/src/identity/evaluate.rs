@@ -44,8 +44,8 @@ pub(super) struct Run<'a> {
     /// Tensors that have elements for each sample.
     depends: Vec<bool>,
     constant: Vec<bool>,
-    /// Elements that are wanted; empty: all are.
-    wanted: &'a [Vec<bool>],
+    /// Elements that are needed; empty: all are.
+    needed: &'a [Vec<bool>],
     elements: Vec<Elements>,
     /// Tensor and place of the elements that were given a value that is not defined; others have none because nothing wrote them.
     undefined: BTreeSet<(usize, usize)>,
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
     /// Evaluate a program.
     pub(super) fn of(
         side: Side<'a>,
-        wanted: &'a [Vec<bool>],
+        needed: &'a [Vec<bool>],
         draw: &Draw,
         arithmetic: &mut Arithmetic,
     ) -> Result<Outcome, Outside> {
@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
         });
         let elements = elements.collect();
         let mut run =
-            Run { program, side, depends, constant: constants(program), wanted, elements, undefined: BTreeSet::new() };
+            Run { program, side, depends, constant: constants(program), needed, elements, undefined: BTreeSet::new() };
         for nest in &program.nests {
             let plan = Plan::of(program, nest, &run.constant, arithmetic);
             if program.tensors[nest.out.0].role == Role::Mean && run.samples() > 1 {
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
         }
         loop {
             let element = plan.place.at(&point);
-            if self.wanted.get(plan.out).is_none_or(|wanted| wanted[element as usize])
+            if self.needed.get(plan.out).is_none_or(|needed| needed[element as usize])
                 && let Written::Value(total) = self.element(plan, sample, &mut point, &mut values, arithmetic)?
             {
                 let place = self.place(plan.out, sample, element);

@@ -11,7 +11,7 @@
 //! real number, which decides how comparisons go. Draws take other sides of comparisons; one of them is of a few small numbers, so that
 //! maxima have ties and values are 0.
 //!
-//! What a rewrite may use besides the laws of a field are *named laws*, each with a test of its own:
+//! Besides the laws of a field, rewrites may use *named laws*, each with a test of its own:
 //!
 //! | law | is | tested by |
 //! |---|---|---|
@@ -32,7 +32,7 @@
 //! | `value`, `field`, `constants` | arithmetic |
 //! | `unrounded` | fixed-point IR at a draw, without its roundings |
 //! | `degree` | the probability that a wrong rewrite is not seen |
-//! | `wanted` | a sample of the results, where all would take too long |
+//! | `sampled` | a sample of the results, where all would take too long |
 
 mod chain;
 mod constants;
@@ -41,9 +41,9 @@ mod draw;
 mod evaluate;
 mod field;
 mod plan;
+mod sampled;
 mod unrounded;
 mod value;
-mod wanted;
 
 pub use chain::{Broken, Chain, check, check_each_pass, law};
 
@@ -52,9 +52,9 @@ use crate::fixed;
 use crate::tensor::{Iterator, Nest, Node, Program, TensorId};
 use draw::{Draw, Region};
 use evaluate::{Outcome, Outside, Run};
+use sampled::{Sample, is_sampled, sample};
 use std::collections::BTreeMap;
 use value::{Arithmetic, Value};
-use wanted::{Wanted, is_sampled, wanted};
 
 /// Draws of unknowns, where there is time for them. One would do for polynomials; a threshold of a comparison is seen where values lie on its
 /// two sides.
@@ -239,7 +239,7 @@ struct Comparison<'a> {
     law: Law,
     one_of: Option<u64>,
     elements: BTreeMap<String, usize>,
-    wanted: [Wanted; 2],
+    needed: [Sample; 2],
     largest_integer: i64,
     values: u64,
     rounded: u64,
@@ -248,27 +248,27 @@ struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     fn new(before: Side<'a>, after: Side<'a>, law: Law, one_of: Option<u64>) -> Comparison<'a> {
         let elements = elements(before.program);
-        let wanted = [before, after].map(|side| match one_of {
-            Some(one_of) => wanted(side.program, one_of, &elements),
-            None => Wanted::new(),
+        let needed = [before, after].map(|side| match one_of {
+            Some(one_of) => sample(side.program, one_of, &elements),
+            None => Sample::new(),
         });
-        Comparison { before, after, law, one_of, elements, wanted, largest_integer: 3, values: 0, rounded: 0 }
+        Comparison { before, after, law, one_of, elements, needed, largest_integer: 3, values: 0, rounded: 0 }
     }
 
     /// Compare at one draw.
     fn draw(&mut self, number: u64) -> Result<(), Difference> {
         self.attempts(number, |comparison, draw, arithmetic| {
-            let [wanted_before, wanted_after] = &comparison.wanted;
+            let [needed_before, needed_after] = &comparison.needed;
             // An input was no index.
-            let before = Run::of(comparison.before, wanted_before, draw, arithmetic).map_err(|Outside| None)?;
-            let mut after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
+            let before = Run::of(comparison.before, needed_before, draw, arithmetic).map_err(|Outside| None)?;
+            let mut after = Run::of(comparison.after, needed_after, draw, arithmetic).map_err(|Outside| None)?;
             let found = comparison.results(&before, &after);
             if !matches!(&found, Err(difference) if difference.values.1.is_none()) {
                 return found.map_err(Some);
             }
             // It computes what its source does not take.
             arithmetic.finite = true;
-            after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
+            after = Run::of(comparison.after, needed_after, draw, arithmetic).map_err(|Outside| None)?;
             comparison.results(&before, &after).map_err(Some)
         })
     }

@@ -1,4 +1,4 @@
-//! What a machine cannot do, said to the user.
+//! Diagnostics for programs that exceed a machine.
 
 use super::encode;
 use crate::fixed::{Finish, Kind, Operation, Program};

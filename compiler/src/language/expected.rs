@@ -1,4 +1,4 @@
-//! What could have stood at the place of a syntax error, in words.
+//! The tokens expected at a syntax error, in words.
 
 use chumsky::error::{Rich, RichPattern};
 

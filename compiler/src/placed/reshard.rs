@@ -112,7 +112,7 @@ pub(crate) struct Impossible;
 
 impl Reshard {
     /// What a result would have to do to lie on `out`, whether or not its operation lets it.
-    fn wanted(
+    fn required(
         operation: &Operation,
         axes: &[Axis],
         out: &[Axis],
@@ -166,7 +166,7 @@ impl Reshard {
         out: &[Axis],
         machine: &Machine,
     ) -> Result<Option<Reshard>, Impossible> {
-        let Some(reshard) = Reshard::wanted(operation, axes, out, machine)? else { return Ok(None) };
+        let Some(reshard) = Reshard::required(operation, axes, out, machine)? else { return Ok(None) };
         let others = (0..operation.iterators.len()).filter(|&i| i != reshard.iterator);
         let summed = |i: usize| {
             i >= operation.free

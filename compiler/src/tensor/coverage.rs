@@ -1,4 +1,4 @@
-//! Which elements of a tensor have a value so far.
+//! The elements of a tensor that have a value so far.
 //!
 //! ```text
 //! a[q] = ...;    q: 1..4           . # # #

@@ -1,4 +1,4 @@
-//! What the text forms of all stages share, so that each prints and reads back to the same value.
+//! Shared parts of the text forms of all stages, so that each prints and reads back to the same value.
 //!
 //!     text ──tokens──▶ names, numbers, symbols, line ends ──Cursor──▶ the value of a stage
 //!     value ──Display, with `name`, `real` and `origin` of `write`──▶ text

@@ -1,4 +1,4 @@
-//! Where nextpnr has put the cells of a design: which part of it each tile of the device belongs to.
+//! Placement of a design's cells by nextpnr: which part of it each tile of the device belongs to.
 //!
 //!     placed.json ──each cell: its name, its place──▶ tile ──most cells──▶ part
 //!

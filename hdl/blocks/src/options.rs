@@ -1,4 +1,4 @@
-//! What stands in `#[block(..)]`, and the head line of the Verilog module.
+//! Options in `#[block(..)]`, and the head line of the Verilog module.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parser, Result};

@@ -1,4 +1,4 @@
-//! What blocks become, and what is said of those that are wrong.
+//! Expansion of blocks, and the errors for wrong ones.
 
 use crate::expand::expand;
 use quote::quote;

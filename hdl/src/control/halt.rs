@@ -1,4 +1,4 @@
-//! What stops a run, whatever state it is in: a reset or an abort (docs/machine.md, section 6).
+//! Conditions that stop a run in any state: a reset or an abort (docs/machine.md, section 6).
 //!
 //!     reset ───────────────────────────────▶ registers, ways into programs and tables
 //!     reset, abort ──▶ register ──▶ halt ──▶ everything else: runs, streams, beats, output queue

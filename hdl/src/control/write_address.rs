@@ -1,4 +1,4 @@
-//! Where the pads of a PU are written.
+//! Write addresses of the pads of a PU.
 //!
 //!     result (t+6) ──┐  ┌──────────┐
 //!     loader ────────┼──▶ register ├──▶ write addresses of the model, data and temporary pads

@@ -1,4 +1,4 @@
-//! What a PE multiplies, and what it adds that to.
+//! Operand selection of a PE: the factors, and the addend.
 
 use crate::beats::Widths;
 use crate::datapath::multiply_add::extended;

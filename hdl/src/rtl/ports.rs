@@ -1,4 +1,4 @@
-//! What the ports of blocks carry, for the comments beside them in Verilog.
+//! Descriptions of the ports of blocks, for the comments beside them in Verilog.
 //!
 //!     input  wire [4:0] control_align_t2,    // control: places to the left for the start of a sum, at t+2
 //!

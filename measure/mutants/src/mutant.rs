@@ -1,4 +1,4 @@
-//! Which mutant is on: what instrumented code asks. Part of the crate `arch` in the copy that `cargo measure mutants` makes.
+//! The active mutant, as instrumented code asks for it. Part of the crate `arch` in the copy that `cargo measure mutants` makes.
 //!
 //! `TABLA_MUTANT` is its number. With `TABLA_MUTANTS_REACHED` none is on, and the number of each that is asked for is appended to that file, once a process.
 

@@ -1,8 +1,8 @@
-//! What a beat does, and when its results land (docs/machine.md sections 2 to 5).
+//! Effects of a beat, and when its results land (docs/machine.md sections 2 to 5).
 //!
 //! A beat is computed in full in the cycle in which it reads its operands; what it produces is queued with the cycle in
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
-//! What a word is, and what is done with two of them, is left to [`Values`].
+//! [`Values`] defines words and the operations on them.
 
 mod ahead;
 mod deferred;

@@ -1,4 +1,4 @@
-//! What the lanes of a grid compute with.
+//! Values that the lanes of a grid compute with.
 //!
 //!     values            a word                a sum
 //!     Numbers           an integer            an integer modulo a power of two     what the hardware holds

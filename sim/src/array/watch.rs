@@ -1,4 +1,4 @@
-//! What can be seen of an array in one cycle: registers of the sequencer, one PU and its PEs, trees and buses.
+//! Observable state of an array in one cycle: registers of the sequencer, one PU and its PEs, trees and buses.
 //!
 //! Sequencer, streams, trees, buses and the pads' write ports are seen in the cycle in which the hardware has these values. Operands
 //! and sums of a PE are seen in the cycle in which the beat reaches the PE, all at once; the hardware takes them through its

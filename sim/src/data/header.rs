@@ -1,4 +1,4 @@
-//! Whether the first line of a text names the columns, or is the first sample.
+//! Header detection: does the first line of a text name the columns, or is it the first sample?
 //!
 //! | first cell of a column | below it | says |
 //! |---|---|---|

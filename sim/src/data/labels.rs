@@ -1,4 +1,4 @@
-//! What stands in the target column, as the numbers the program expects.
+//! Labels in the target column, as the numbers the program expects.
 
 use crate::data::row::Row;
 use crate::data::table::Table;

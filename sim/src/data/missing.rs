@@ -1,4 +1,4 @@
-//! What stands in for feature values that are missing: the same number for a whole column, from the training part.
+//! Imputation of missing feature values: one number for a whole column, from the training part.
 //!
 //! It is put in before the features are scaled, and saved with the model, so that a prediction fills gaps as the training did.
 

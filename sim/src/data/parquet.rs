@@ -287,7 +287,7 @@ impl From<Outside> for ParquetError {
     }
 }
 
-fn said(error: impl std::fmt::Display) -> ParquetError {
+fn general_error(error: impl std::fmt::Display) -> ParquetError {
     ParquetError::General(error.to_string())
 }
 
@@ -331,18 +331,18 @@ impl Pages {
         match self.compression {
             Compression::UNCOMPRESSED => Ok(packed.to_vec()),
             Compression::SNAPPY => {
-                let length = snap::raw::decompress_len(packed).map_err(said)?;
+                let length = snap::raw::decompress_len(packed).map_err(general_error)?;
                 // A copy of 64 bytes takes three bytes.
                 if length as u64 > self.limits.bytes || length / 64 > packed.len() {
                     return Err(Outside::TooLarge.into());
                 }
-                snap::raw::Decoder::new().decompress_vec(packed).map_err(said)
+                snap::raw::Decoder::new().decompress_vec(packed).map_err(general_error)
             }
             Compression::GZIP(_) => read(&mut flate2::read::MultiGzDecoder::new(packed)),
             Compression::ZSTD(_) => {
                 let most = self.limits.bytes.min(1 << 27);
                 let reader = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(packed, most);
-                read(&mut reader.map_err(said)?)
+                read(&mut reader.map_err(general_error)?)
             }
             other => Err(Outside::Unknown(format!("pages packed by {other}, which is not read")).into()),
         }

@@ -1,4 +1,4 @@
-//! Which rows train and which test, and the order of the samples in an epoch. The same seed gives the same rows, everywhere.
+//! Training and test rows, and the order of the samples in an epoch. The same seed gives the same rows, everywhere.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,6 +1,6 @@
-//! What a training can hardly use, although every cell is a number: told, never changed.
+//! Columns that a training can hardly use, although every cell is a number: reported, never changed.
 //!
-//! | rows of a column | is told because |
+//! | rows of a column | is warnings because |
 //! |---|---|
 //! | one value so far from the others that it makes up their deviation | scaled, the others are the same number |
 //! | values that are not 0 and all below 1e-300 | nearly all of their bits are lost |
@@ -14,12 +14,12 @@ const LEAST_NUMBERED: usize = 20;
 /// By what one value has to widen the deviation.
 const FAR: f64 = 1e6;
 
-/// A value this large is told even where the others are all the same.
+/// A value this large is warnings even where the others are all the same.
 const HUGE: f64 = 1e30;
 
 /// What is strange about columns of features, whose rows are `rows`; NaN is a gap. `place` says where a cell stands.
 pub fn columns(names: &[String], rows: &[Vec<f64>], place: &dyn Fn(usize, usize) -> String) -> Vec<Diagnostic> {
-    let told = |(column, name): (usize, &String)| {
+    let warnings = |(column, name): (usize, &String)| {
         let cells: Vec<(usize, f64)> =
             rows.iter().map(|row| row[column]).enumerate().filter(|(_, value)| !value.is_nan()).collect();
         let values: Vec<f64> = cells.iter().map(|&(_, value)| value).collect();
@@ -39,7 +39,7 @@ pub fn columns(names: &[String], rows: &[Vec<f64>], place: &dyn Fn(usize, usize)
         numbers_rows(&values)
             .then(|| warn(format!("column `{name}` numbers the rows: each of {} whole numbers once", values.len())))
     };
-    names.iter().enumerate().filter_map(told).collect()
+    names.iter().enumerate().filter_map(warnings).collect()
 }
 
 /// The number of the value that is far from all others, if there is one.
@@ -79,7 +79,7 @@ fn numbers_rows(values: &[f64]) -> bool {
 mod tests {
     use super::*;
 
-    fn told(column: &[f64]) -> Vec<String> {
+    fn warnings(column: &[f64]) -> Vec<String> {
         let rows: Vec<Vec<f64>> = column.iter().map(|&value| vec![value]).collect();
         let place = |row: usize, _: usize| format!("row {}", row + 1);
         columns(&["a".to_owned()], &rows, &place).into_iter().map(|warning| warning.message).collect()
@@ -88,13 +88,16 @@ mod tests {
     #[test]
     fn what_no_training_uses_is_told() {
         assert_eq!(
-            told(&[1.0, 2.0, 1e308, 3.0]),
+            warnings(&[1.0, 2.0, 1e308, 3.0]),
             ["row 3: 1e308 is so far from the others that scaling makes them one number"]
         );
-        assert_eq!(told(&[0.0, 0.0, 0.0, 1e308]).len(), 1);
-        assert_eq!(told(&[1e-310, 2e-310, 0.0]), ["column `a` holds values below 1e-300, of which most bits are lost"]);
+        assert_eq!(warnings(&[0.0, 0.0, 0.0, 1e308]).len(), 1);
+        assert_eq!(
+            warnings(&[1e-310, 2e-310, 0.0]),
+            ["column `a` holds values below 1e-300, of which most bits are lost"]
+        );
         let permuted: Vec<f64> = (0..50).map(|n| f64::from(n * 7 % 50 + 100)).collect();
-        assert_eq!(told(&permuted), ["column `a` numbers the rows: each of 50 whole numbers once"]);
+        assert_eq!(warnings(&permuted), ["column `a` numbers the rows: each of 50 whole numbers once"]);
     }
 
     #[test]
@@ -112,7 +115,7 @@ mod tests {
             &[],
             &[0.0; 30],
         ] {
-            assert_eq!(told(column), Vec::<String>::new(), "{column:?}");
+            assert_eq!(warnings(column), Vec::<String>::new(), "{column:?}");
         }
     }
 }

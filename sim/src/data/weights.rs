@@ -7,7 +7,7 @@
 //! | `csv` | `tensor,element,value`, elements counted row-major |
 //! | `h` | a C array per tensor: the words of the hardware and their binary point if there is one, else doubles |
 //!
-//! What is written and read again is the same, bit by bit.
+//! Writing and reading back preserves every bit.
 
 use crate::NamedRanges;
 use crate::data::file::Limits;

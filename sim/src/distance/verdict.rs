@@ -1,4 +1,4 @@
-//! Whether the words suffice, in one line.
+//! The verdict in one line: do the words suffice?
 //!
 //! ```text
 //! 16 bits suffice: results are within 0.012 % of golden; 0 of 150 rows change their class

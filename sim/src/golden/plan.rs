@@ -227,8 +227,8 @@ impl Plan {
         plan
     }
 
-    /// What a fault says.
-    pub(super) fn told(&self, fault: Fault) -> Box<Diagnostic> {
+    /// The diagnostic of a fault.
+    pub(super) fn diagnose(&self, fault: Fault) -> Box<Diagnostic> {
         Box::new(fault.diagnostic(self.span, &self.name))
     }
 

@@ -22,7 +22,7 @@ impl Plan {
             self.evaluate::<false>(stores, points)
         };
         stores[self.out].settle();
-        result.map(|seen| (seen.low, seen.high)).map_err(|fault| self.told(fault))
+        result.map(|seen| (seen.low, seen.high)).map_err(|fault| self.diagnose(fault))
     }
 
     /// Whether some value may be undefined.

@@ -1,4 +1,4 @@
-//! What of a program is evaluated, and what the samples of a batch do to its tensors.
+//! The evaluated part of a program, and the effect of a batch's samples on its tensors.
 //!
 //! ```text
 //! h = w * x;  d = h - y;  g = d * x;  g.mean = g        w, g.mean   one value for all samples

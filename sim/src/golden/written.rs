@@ -1,4 +1,4 @@
-//! Which elements have been written for certain, so that who reads them need not ask.
+//! Elements that are certainly written, so that readers need not check.
 
 use compiler::tensor::{Affine, IterId, Nest, Node, Program, Start, TensorId};
 

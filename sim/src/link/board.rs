@@ -1,4 +1,4 @@
-//! What a board does with the bytes of its serial line: the model of `hdl::shell`.
+//! A board's side of the serial line: the model of `hdl::shell`.
 //!
 //! It knows no time: each request finds the grid at rest, as hardware does whose host is slow.
 

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a board.
+//! Errors on the way to a board.
 
 use arch::link;
 

@@ -1,4 +1,4 @@
-//! What the program computes, and what the host should get of it.
+//! The values a program computes, and those the host should receive.
 
 use super::difference::When;
 use super::reference::{Algebra, Computed, Reference};

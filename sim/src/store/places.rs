@@ -1,4 +1,4 @@
-//! Where the batches of an epoch begin, computed ahead of the player: the model of `store_order`.
+//! Starts of the batches of an epoch, computed ahead of the player: the model of `store_order`.
 
 use arch::store::order::{KEY_ROTATION, KEY_STEP, ROUNDS, change};
 

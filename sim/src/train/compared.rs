@@ -4,18 +4,33 @@
 //!     steps ──▶┤                                                ├─▶ words compared, words differing, the first difference
 //!              └──▶ lower ──────▶ predictions, weights, cycles ─┘
 //!
-//! With `every_update` the steps go one by one first, so that the weights are compared after every update; then all steps
-//! go in one stream, which gives the cycle count that counts.
+//! | [`Compare`] | weights are compared | and where they differ |
+//! |---|---|---|
+//! | `End` | after each run | - |
+//! | `Trace` | after each run | runs of fewer steps find the first step after which they do |
+//! | `EveryUpdate` | after every update: the steps go one by one first, then in one stream, which gives the cycle count that counts | - |
 
 use crate::clipped::Clipped;
 use crate::train::engine::{Comparison, Engine, EngineError, Epochs, GoesOn, NamedValues, Run, Step, one_by_one};
 use crate::train::moves::AllMoves;
 
+/// When two engines are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compare {
+    /// After each run, for engines that should not repeat steps.
+    End,
+    /// After each run; a difference is traced to its first step by bisection.
+    #[default]
+    Trace,
+    /// After every update.
+    EveryUpdate,
+}
+
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
     lower: Box<dyn Engine>,
     reference: Box<dyn Engine>,
-    every_update: bool,
+    compare: Compare,
     cycles: bool,
     prediction: String,
     steps_done: u64,
@@ -29,11 +44,11 @@ impl Compared {
         reference: Box<dyn Engine>,
         name: &str,
         prediction: &str,
-        every_update: bool,
+        compare: Compare,
     ) -> Compared {
         let comparison = Comparison { with: name.to_owned(), ..Comparison::default() };
         let prediction = prediction.to_owned();
-        Compared { lower, reference, every_update, cycles: true, prediction, steps_done: 0, comparison }
+        Compared { lower, reference, compare, cycles: true, prediction, steps_done: 0, comparison }
     }
 
     /// Do not compare cycle counts.
@@ -51,12 +66,38 @@ impl Compared {
     ) -> Result<Run, EngineError> {
         let reference = go(self.reference.as_mut())?;
         let run = go(self.lower.as_mut())?;
-        self.compare(first, count, &reference, &run);
+        self.compare_runs(first, count, &reference, &run);
         Ok(run)
     }
 
+    /// The first difference of a run of `steps` from the weights `start` that differs: after how many steps there is one, by bisection. Both engines
+    /// keep their weights.
+    fn trace(&mut self, first: u64, start: &NamedValues, steps: &[Step]) -> Result<(), EngineError> {
+        let after = [self.lower.model(), self.reference.model()];
+        let of_run = self.comparison.clone();
+        self.reference.count(false);
+        let (mut equal, mut differing, mut found) = (0, steps.len(), None);
+        while equal + 1 < differing {
+            let middle = usize::midpoint(equal, differing);
+            self.comparison = Comparison { with: of_run.with.clone(), ..Comparison::default() };
+            self.load(start);
+            self.both(first, middle as u64, &|engine| engine.run(&steps[..middle]))?;
+            if self.comparison.agrees() {
+                equal = middle;
+            } else {
+                (differing, found) = (middle, self.comparison.first.take());
+            }
+        }
+        self.reference.count(true);
+        let [lower, reference] = after;
+        self.lower.load(&lower);
+        self.reference.load(&reference);
+        self.comparison = Comparison { first: found.or(of_run.first), ..of_run };
+        Ok(())
+    }
+
     /// Compare what both did, and the weights that they have now.
-    fn compare(&mut self, first: u64, count: u64, reference: &Run, run: &Run) {
+    fn compare_runs(&mut self, first: u64, count: u64, reference: &Run, run: &Run) {
         let tensor = self.prediction.clone();
         for (n, (found, expected)) in run.predictions.iter().zip(&reference.predictions).enumerate() {
             self.comparison.words_of(&tensor, first + n as u64, found, expected);
@@ -87,8 +128,8 @@ impl Engine for Compared {
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
         let first = self.steps_done;
         self.steps_done += steps.len() as u64;
-        if self.every_update && steps.len() > 1 {
-            let start = self.lower.model();
+        let start = self.lower.model();
+        if self.compare == Compare::EveryUpdate && steps.len() > 1 {
             self.reference.count(false);
             for (n, step) in steps.iter().enumerate() {
                 self.both(first + n as u64, 1, &|engine| engine.run(std::slice::from_ref(step)))?;
@@ -96,7 +137,12 @@ impl Engine for Compared {
             self.load(&start);
             self.reference.count(true);
         }
-        self.both(first, steps.len() as u64, &|engine| engine.run(steps))
+        let agreed = self.comparison.agrees();
+        let run = self.both(first, steps.len() as u64, &|engine| engine.run(steps))?;
+        if self.compare == Compare::Trace && agreed && !self.comparison.agrees() {
+            self.trace(first, &start, steps)?;
+        }
+        Ok(run)
     }
 
     /// The lower engine says how many epochs there are; the reference does as many.
@@ -106,13 +152,13 @@ impl Engine for Compared {
         epochs: Epochs,
         goes_on: &mut GoesOn<'_>,
     ) -> Result<(Run, usize), EngineError> {
-        if self.every_update {
+        if self.compare != Compare::End {
             return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         }
         let (run, done) = self.lower.run_epochs(steps, epochs, goes_on)?;
         let (reference, _) = self.reference.run_epochs(steps, Epochs { count: done, ..epochs }, &mut |_| true)?;
         let count = (steps.len() * done) as u64;
-        self.compare(self.steps_done, count, &reference, &run);
+        self.compare_runs(self.steps_done, count, &reference, &run);
         self.steps_done += count;
         Ok((run, done))
     }
@@ -169,17 +215,17 @@ mod tests {
         }
     }
 
-    fn compared(wrong: f64, cycles: u64, every_update: bool) -> Comparison {
+    fn compared(wrong: f64, cycles: u64, compare: Compare) -> Comparison {
         let lower = Box::new(Counter { count: 0.0, wrong, cycles });
         let reference = Box::new(Counter { count: 0.0, wrong: -1.0, cycles: 5 });
-        let mut engine = Compared::new(lower, reference, "array", "h", every_update);
+        let mut engine = Compared::new(lower, reference, "array", "h", compare);
         engine.run(&[vec![], vec![], vec![]]).unwrap();
         engine.comparison().unwrap()
     }
 
     #[test]
     fn equal_engines_agree() {
-        let comparison = compared(-1.0, 5, true);
+        let comparison = compared(-1.0, 5, Compare::EveryUpdate);
         assert_eq!((comparison.words, comparison.differing), (3 * 2 + 3 + 1, 0));
         assert!(comparison.agrees());
     }
@@ -199,7 +245,7 @@ mod tests {
 
     #[test]
     fn every_tensor_is_compared() {
-        let mut engine = Compared::new(Box::new(Pair(5.0)), Box::new(Pair(4.0)), "array", "h", false);
+        let mut engine = Compared::new(Box::new(Pair(5.0)), Box::new(Pair(4.0)), "array", "h", Compare::End);
         engine.run(&[vec![]]).unwrap();
         let comparison = engine.comparison().unwrap();
         assert_eq!((comparison.words, comparison.differing), (4, 1));
@@ -208,9 +254,9 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_named() {
-        let comparison = compared(1.0, 5, true);
+        let comparison = compared(1.0, 5, Compare::EveryUpdate);
         assert_eq!(comparison.first.unwrap(), "`h` element 0 after step 1: 3 instead of 2 (array)");
-        let comparison = compared(-1.0, 6, false);
+        let comparison = compared(-1.0, 6, Compare::End);
         assert_eq!(comparison.first.unwrap(), "steps 0 to 2 took 6 cycles instead of 5 (array)");
         assert_eq!((comparison.differing, comparison.cycle_counts_differing), (0, 1));
     }
@@ -218,8 +264,8 @@ mod tests {
     #[test]
     fn a_reference_that_is_wrong_itself_is_noticed() {
         let counter = |wrong| Box::new(Counter { count: 0.0, wrong, cycles: 5 });
-        let array = Compared::new(counter(1.0), counter(-1.0), "fixed", "h", false);
-        let mut rtl = Compared::new(counter(1.0), Box::new(array), "array", "h", false);
+        let array = Compared::new(counter(1.0), counter(-1.0), "fixed", "h", Compare::End);
+        let mut rtl = Compared::new(counter(1.0), Box::new(array), "array", "h", Compare::End);
         rtl.run(&[vec![], vec![], vec![]]).unwrap();
         let comparison = rtl.comparison().unwrap();
         // 3 predictions and 1 weight, on both rungs; `array` is wrong from the second prediction on.
@@ -235,7 +281,7 @@ mod tests {
 
     #[test]
     fn both_get_the_weights() {
-        let mut engine = Compared::new(counter(3.0, 5), counter(4.0, 5), "array", "h", true);
+        let mut engine = Compared::new(counter(3.0, 5), counter(4.0, 5), "array", "h", Compare::EveryUpdate);
         engine.load(&NamedValues::from([("w".to_owned(), vec![7.0])]));
         engine.run(&[vec![]]).unwrap();
         // One step is compared once: a prediction and a weight.
@@ -248,7 +294,7 @@ mod tests {
     #[test]
     fn cycles_may_differ_where_they_are_not_compared() {
         let compared = |cycles: bool| {
-            let engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", false);
+            let engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", Compare::End);
             let mut engine = if cycles { engine } else { engine.without_cycles() };
             engine.run(&[vec![]]).unwrap();
             engine.comparison().unwrap().agrees()
@@ -259,7 +305,7 @@ mod tests {
     /// Two epochs of three steps, though four are allowed; then another run of one step.
     #[test]
     fn the_reference_does_as_many_epochs() {
-        let mut engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", false);
+        let mut engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", Compare::End);
         let epochs = Epochs { count: 4, key: None, again: true };
         let steps = vec![vec![]; 3];
         let (run, done) = engine.run_epochs(&steps, epochs, &mut |done| done < 2).unwrap();
@@ -274,6 +320,35 @@ mod tests {
         engine.comparison = Comparison::default();
         engine.run(&steps).unwrap();
         assert_eq!(engine.comparison().unwrap().first.as_deref(), Some("steps 10 to 12 took 6 cycles instead of 5 ()"));
+    }
+
+    /// Counts, and predicts nothing.
+    struct Silent(Counter);
+
+    impl Engine for Silent {
+        fn load(&mut self, model: &NamedValues) {
+            self.0.load(model);
+        }
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            Ok(Run { predictions: Vec::new(), ..self.0.run(steps)? })
+        }
+        fn model(&self) -> NamedValues {
+            self.0.model()
+        }
+    }
+
+    /// Only the weights at the end of the run differ. The first step after which they do is found, and both go on with the weights that they had.
+    #[test]
+    fn a_difference_is_traced_to_its_step() {
+        for wrong in 0..9 {
+            let silent = |wrong| Box::new(Silent(Counter { count: 0.0, wrong, cycles: 5 }));
+            let mut engine = Compared::new(silent(f64::from(wrong)), silent(-1.0), "array", "h", Compare::Trace);
+            engine.run(&vec![vec![]; 9]).unwrap();
+            let comparison = engine.comparison().unwrap();
+            let first = format!("`w` element 0 after step {wrong}: {} instead of {} (array)", wrong + 2, wrong + 1);
+            assert_eq!((comparison.differing, comparison.first.as_deref()), (1, Some(&*first)));
+            assert_eq!((engine.model()["w"][0], engine.reference.model()["w"][0]), (10.0, 9.0));
+        }
     }
 
     /// Knows whether it counts.
@@ -294,7 +369,7 @@ mod tests {
 
     #[test]
     fn the_reference_counts_what_is_clipped() {
-        let mut engine = Compared::new(Box::new(Counts(true)), Box::new(Counts(true)), "array", "h", false);
+        let mut engine = Compared::new(Box::new(Counts(true)), Box::new(Counts(true)), "array", "h", Compare::End);
         engine.count(false);
         engine.run(&[vec![]]).unwrap();
         assert_eq!(engine.comparison().unwrap().differing, 1);

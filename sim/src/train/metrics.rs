@@ -86,12 +86,12 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
         Library::Poisson => elements(h, y, &|h, y, _| h - y * log(h)),
     };
     let loss_of_all = mean(&loss_of);
-    if let Some(told) = told(*loss, predictions, labels, scale) {
-        let right = told.pairs.iter().filter(|(own, taken)| own == taken).count();
+    if let Some(classified) = classify(*loss, predictions, labels, scale) {
+        let right = classified.pairs.iter().filter(|(own, taken)| own == taken).count();
         return Metrics {
             loss: loss_of_all,
             accuracy: Some(right as f64 / count),
-            f1: Some(f1(&told)),
+            f1: Some(f1(&classified)),
             auc: auc(*loss, predictions, labels, scale),
             ..Metrics::default()
         };
@@ -117,8 +117,8 @@ const MOST_CONFUSED: usize = 1000;
 /// Which classes are taken for which, where predictions are classes, and not too many to tell.
 pub fn confusion(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Confusion> {
     let Measure::Library(loss) = loss else { return None };
-    let Told { classes, pairs } =
-        told(*loss, predictions, labels, scale).filter(|told| told.classes <= MOST_CONFUSED)?;
+    let Classified { classes, pairs } =
+        classify(*loss, predictions, labels, scale).filter(|classified| classified.classes <= MOST_CONFUSED)?;
     let mut confusion = vec![vec![0; classes]; classes];
     for (own, taken) in pairs {
         confusion[own][taken] += 1;
@@ -129,16 +129,16 @@ pub fn confusion(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], sc
 /// The class that each sample is taken for; nothing where predictions are no classes.
 pub fn taken(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Vec<usize>> {
     let Measure::Library(loss) = loss else { return None };
-    Some(told(*loss, predictions, labels, scale)?.pairs.into_iter().map(|(_, taken)| taken).collect())
+    Some(classify(*loss, predictions, labels, scale)?.pairs.into_iter().map(|(_, taken)| taken).collect())
 }
 
 /// For each sample its class and the one that it is taken for.
-struct Told {
+struct Classified {
     classes: usize,
     pairs: Vec<(usize, usize)>,
 }
 
-fn told(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Told> {
+fn classify(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Classified> {
     let range = scale.classes.first..scale.classes.first + scale.classes.count;
     let class = |values: &[f64]| match loss {
         Library::Logistic | Library::Hinge => nearest(scale.codes, first_of(values)),
@@ -149,22 +149,22 @@ fn told(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale
         Library::OneHot | Library::CrossEntropy => scale.classes.count,
         _ => 0,
     };
-    // Labels without names are no classes that could be told.
+    // Labels without names are no classes to name.
     let pairs = || predictions.iter().zip(labels).map(|(h, y)| (class(y), class(h))).collect();
-    (classes > 0).then(|| Told { classes, pairs: pairs() })
+    (classes > 0).then(|| Classified { classes, pairs: pairs() })
 }
 
 /// Of two labels that of the larger one, of more classes the mean.
-fn f1(told: &Told) -> f64 {
+fn f1(classified: &Classified) -> f64 {
     // How many samples of a class are taken for it, and how many mentions it has: as their class, and as what they are taken for.
-    let (mut right, mut mentions) = (vec![0u64; told.classes], vec![0u64; told.classes]);
-    for &(own, taken) in &told.pairs {
+    let (mut right, mut mentions) = (vec![0u64; classified.classes], vec![0u64; classified.classes]);
+    for &(own, taken) in &classified.pairs {
         right[own] += u64::from(own == taken);
         mentions[own] += 1;
         mentions[taken] += 1;
     }
     let of = |class: usize| if right[class] == 0 { 0.0 } else { 2.0 * right[class] as f64 / mentions[class] as f64 };
-    match told.classes {
+    match classified.classes {
         2 => of(1),
         classes => (0..classes).map(of).sum::<f64>() / classes.max(1) as f64,
     }

@@ -1,4 +1,4 @@
-//! What a program leaves open: the `[train]` table of the TOML file next to it.
+//! Training settings that a program leaves open: the `[train]` table of the TOML file next to it.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What Verilator has to say against a design.
+//! Verilator's lint of a design.
 
 use super::VerilatorError;
 use super::cache::{Cache, failed};

@@ -1,4 +1,4 @@
-//! Which signals a viewer shows at first, for two viewers.
+//! Signals that a viewer shows at first, for two viewers.
 //!
 //! | file | for | how |
 //! |---|---|---|

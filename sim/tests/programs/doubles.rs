@@ -1,4 +1,4 @@
-//! What is placed twice is proven to be the same, and faster than what has to stay in its PE.
+//! Duplicated placements are proven to be the same, and faster than words that stay in their PE.
 
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};

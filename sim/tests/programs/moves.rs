@@ -1,4 +1,4 @@
-//! What only lays words out anew costs moves, and no arithmetic.
+//! Layout changes cost moves, and no arithmetic.
 
 mod carries;
 mod networks;

@@ -1,4 +1,4 @@
-//! What TABLA programs mean beyond the conformance programs: versions, partial writes, explicit updates, constants from outside.
+//! Semantics of TABLA programs beyond the conformance programs: versions, partial writes, explicit updates, constants from outside.
 
 use arch::Code;
 use compiler::language::{Options, tabla};

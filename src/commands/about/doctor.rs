@@ -65,8 +65,8 @@ struct Found {
     version: Option<String>,
 }
 
-/// What a program says about itself.
-fn said(program: &Path) -> Option<String> {
+/// The first line of a program's `--version`.
+fn version_line(program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find(|line| !line.trim().is_empty())?;
@@ -91,7 +91,7 @@ fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpos
     let is_pinned = path.as_ref().is_some_and(|path| path.starts_with(toolbox.folder()));
     let version = match (package.filter(|_| is_pinned), &path) {
         (Some(package), _) => packaged(toolbox, package),
-        (None, Some(path)) => said(path),
+        (None, Some(path)) => version_line(path),
         (None, None) => None,
     };
     Found { name, purpose: purpose.to_owned(), path, version }

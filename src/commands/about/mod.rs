@@ -1,4 +1,4 @@
-//! What the tool says about itself.
+//! Commands about the tool itself.
 
 pub mod cache;
 pub mod code;

@@ -1,4 +1,4 @@
-//! What happens to a good file on its way.
+//! Damage to a good file.
 //!
 //!     fuzzer's bytes ──arbitrary──▶ a value ──written──▶ good file ──fate──▶ the file that is read
 

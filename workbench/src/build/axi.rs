@@ -1,4 +1,4 @@
-//! What a build adds for systems with a processor beside the grid: the grid behind AXI, and what describes it to others.
+//! Additions to a build for systems with a processor beside the grid: the grid behind AXI, and its descriptions for other tools.
 //!
 //! | file | holds |
 //! |---|---|

@@ -85,7 +85,7 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The configuration names no board; the folder is somebody else's; a stale file cannot be removed.
     pub fn new(project: &'a Project, out: &Path, guard: &Guard) -> Result<Hardware<'a>, Failure> {
-        let hardware = Hardware::there(project, out)?;
+        let hardware = Hardware::existing(project, out)?;
         guard.check_work(&hardware.folder, |_| true)?;
         // Its list of hashes makes the folder ours, whatever fails.
         Files::new().publish(&hardware.folder, Earlier::Kept, guard)?;
@@ -99,7 +99,7 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// The configuration names no board.
-    pub fn there(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
+    pub fn existing(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
         let Some(facts) = project.board.facts() else {
             let hint = "this needs a board: name one in the configuration, `[board] name = \"ulx3s-85f\"`";
             return Err(Failure::Usage(hint.to_owned()));

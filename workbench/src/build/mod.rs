@@ -104,10 +104,10 @@ fn training(project: &Project, design: &Design, progress: &dyn Progress) -> Resu
         progress.note(&left);
     }
     let report = Report::of_training(project, design)?;
-    wanted(progress)?;
+    check_cancelled(progress)?;
     let mut files = Files::new();
     testbench::add(&mut files, &project.core(), design)?;
-    wanted(progress)?;
+    check_cancelled(progress)?;
     let shapes = design.samples.shapes();
     let mut add = |folder: &str, compiled: &Compiled, program: &Program| {
         let fates = Fates::of_training(project, &design.samples, program);
@@ -123,8 +123,8 @@ fn training(project: &Project, design: &Design, progress: &dyn Progress) -> Resu
     Ok(Built { needs, ..complete(project, &compiled.image, report, files)? })
 }
 
-/// Stop where the caller does not wait any more.
-fn wanted(progress: &dyn Progress) -> Result<(), Failure> {
+/// Stop if the caller cancelled.
+fn check_cancelled(progress: &dyn Progress) -> Result<(), Failure> {
     if progress.cancelled() { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
@@ -139,9 +139,9 @@ fn function(project: &Project, function: &Function, progress: &dyn Progress) -> 
     if let Err(difference) = function.climb.compare_stream(&outcome) {
         return Err(Failure::Mismatch(format!("array differs from fixed: {difference}")));
     }
-    wanted(progress)?;
+    check_cancelled(progress)?;
     let report = Report::of_function(project, function)?;
-    wanted(progress)?;
+    check_cancelled(progress)?;
     let mut files = Files::new();
     testbench::add_function(&mut files, &project.core(), function)?;
     let layout = Layout::new(&compiled.image, step, &function.shapes_of_step());

@@ -1,4 +1,4 @@
-//! What a build adds for Zynq, beside the grid behind AXI: Vivado's script.
+//! Additions to a build for Zynq, beside the grid behind AXI: Vivado's script.
 //!
 //! | file | holds |
 //! |---|---|

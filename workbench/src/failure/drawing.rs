@@ -32,18 +32,18 @@ pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
     let name = visible(&source.name);
     let excerpt = Excerpt::new(&source.text);
     let range = |span: arch::Span| (name.as_ref(), excerpt.place(span.start)..excerpt.place(span.end.max(span.start)));
-    let message = said(&diagnostic.message);
+    let message = printable(&diagnostic.message);
     let kind = if diagnostic.code.is_warning() { ReportKind::Warning } else { ReportKind::Error };
     let mut report = Report::build(kind, range(span))
         .with_config(Config::default().with_color(colour).with_index_type(IndexType::Byte))
         .with_code(diagnostic.code)
         .with_message(&message)
-        .with_label(Label::new(range(span)).with_message(said(diagnostic.label.as_deref().unwrap_or("here"))));
+        .with_label(Label::new(range(span)).with_message(printable(diagnostic.label.as_deref().unwrap_or("here"))));
     for (place, note) in &diagnostic.notes {
-        report = report.with_label(Label::new(range(*place)).with_message(said(note)));
+        report = report.with_label(Label::new(range(*place)).with_message(printable(note)));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(said(help));
+        report = report.with_help(printable(help));
     }
     let mut bytes = Vec::new();
     let cache = (name.as_ref(), ariadne::Source::from(excerpt.text.as_str()));
@@ -58,7 +58,7 @@ const LONGEST_LINE: usize = 400;
 
 /// A diagnostic without the drawing; `place` follows the name of the file. Of a long line it shows what is around the place.
 fn unmarked(source: &Source, diagnostic: &Diagnostic, severity: &str, place: &str) -> String {
-    let (message, name) = (said(&diagnostic.message), visible(&source.name));
+    let (message, name) = (printable(&diagnostic.message), visible(&source.name));
     let mut lines = format!("{severity}[{}]: {message}\n  in {name}{place}\n", diagnostic.code);
     if let Some(span) = diagnostic.span.filter(|_| !place.is_empty()) {
         let (from, line) = line_around(&source.text, span);
@@ -68,7 +68,7 @@ fn unmarked(source: &Source, diagnostic: &Diagnostic, severity: &str, place: &st
         lines.push_str(&format!("  near `{before}{}...`\n", visible(&shown)));
     }
     if let Some(help) = &diagnostic.help {
-        lines.push_str(&format!("  help: {}\n", said(help)));
+        lines.push_str(&format!("  help: {}\n", printable(help)));
     }
     lines
 }
@@ -91,7 +91,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// A message with what it quotes cut to a length that people read.
-fn said(message: &str) -> String {
+fn printable(message: &str) -> String {
     visible(&shortened(message)).into_owned()
 }
 

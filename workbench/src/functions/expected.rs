@@ -1,4 +1,4 @@
-//! What the rows of a table should give, and how good results are beside that.
+//! Expected results for the rows of a table, and the quality of results beside them.
 
 use crate::imported::Imported;
 use crate::project::Project;

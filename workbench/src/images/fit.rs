@@ -35,7 +35,7 @@ use compiler::search::{self, Compiled};
 
 /// What is given of a machine.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct FitRequest {
     /// Its specification; what is left out is fitted.
     pub spec: MachineSpec,
     /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
@@ -67,14 +67,14 @@ pub struct Unfit {
 ///
 /// # Errors
 /// A program needs more than the specification gives, or something the machine cannot do.
-pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
+pub fn fit(programs: &[&Program], request: &FitRequest) -> Result<Fitted, Unfit> {
     let about = |program: usize| move |refusal: Refusal| Unfit { program, refusal };
-    let spec = with_widths(programs, wanted);
+    let spec = with_widths(programs, request);
     let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
     let mut machines: Vec<Machine> = Vec::new();
     let mut compiled: Vec<Compiled> = Vec::new();
     for (number, program) in programs.iter().enumerate() {
-        let alone = alone(program, &spec, &machines, wanted, number).map_err(about(number))?;
+        let alone = alone(program, &spec, &machines, request, number).map_err(about(number))?;
         machines.push(alone.image.machine.clone());
         compiled.push(alone);
     }
@@ -82,14 +82,14 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
             let spec = MachineSpec::from(common.clone());
-            compiled[number] = alone(program, &spec, &[], wanted, number).map_err(about(number))?;
+            compiled[number] = alone(program, &spec, &[], request, number).map_err(about(number))?;
         }
     }
-    if wanted.board.is_none() {
+    if request.board.is_none() {
         return Ok(Fitted { machine: common, compiled });
     }
-    let machine = machine(with_shifters(&wanted.spec, common, &compiled));
-    let machine = wanted.board.as_ref().map_or(machine.clone(), |room| with_room(room, machine, &spec));
+    let machine = machine(with_shifters(&request.spec, common, &compiled));
+    let machine = request.board.as_ref().map_or(machine.clone(), |room| with_room(room, machine, &spec));
     let compiled = compiled.into_iter().map(|compiled| compiled.on(&machine)).collect();
     Ok(Fitted { machine, compiled })
 }
@@ -112,13 +112,13 @@ fn alone(
     program: &Program,
     spec: &MachineSpec,
     others: &[Machine],
-    wanted: &Wanted,
+    request: &FitRequest,
     number: usize,
 ) -> Result<Compiled, Refusal> {
-    if let (Some(machines), 0) = (wanted.machines, number) {
+    if let (Some(machines), 0) = (request.machines, number) {
         return search::compile_divided(program, spec, machines);
     }
-    let on_board = wanted.board.as_ref().and_then(|room| {
+    let on_board = request.board.as_ref().and_then(|room| {
         let held = |spec: MachineSpec| {
             if !room.may_hold(&spec) {
                 return None;
@@ -151,7 +151,7 @@ fn alone(
             [in_rows(&blocks, room), Some(blocks)].into_iter().flatten().filter_map(held).min_by_key(|it| it.cycles)
         })
     });
-    on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.disabled), Ok)
+    on_board.map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
 }
 
 /// The same with one memory for a pad of all PEs of a row; `None` where that is decided, or impossible. Synthesis is told to keep pads in look-up tables
@@ -169,9 +169,9 @@ fn in_blocks(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
 }
 
 /// Accumulators and tables, which follow from the programs alone.
-fn with_widths(programs: &[&Program], wanted: &Wanted) -> MachineSpec {
-    let mut spec = wanted.spec.clone();
-    if wanted.board.is_some() {
+fn with_widths(programs: &[&Program], request: &FitRequest) -> MachineSpec {
+    let mut spec = request.spec.clone();
+    if request.board.is_some() {
         let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
         spec.accumulator = spec.accumulator.or(needed);
         // What does not follow from its specification alone might not fit the board.

@@ -1,4 +1,4 @@
-//! What a grid takes of a device: an estimate before synthesis.
+//! Resources of a grid on a device: an estimate before synthesis.
 //!
 //! Multipliers and block memories follow from the structure of the machine (docs/machine.md). Look-up tables and flip-flops of
 //! each kind of block are linear in the bits of a word and of an accumulator, with coefficients fitted per family on what yosys

@@ -1,4 +1,4 @@
-//! What an image is made for: a function, or a training.
+//! The subject of an image: a function, or a training.
 
 use super::design::Design;
 use super::too_large;

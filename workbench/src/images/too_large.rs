@@ -4,7 +4,7 @@
 //! design ──estimate──▶ cells against the board ──▶ too much? ──▶ smaller grids and batches, compiled and counted ──▶ E-BACKEND, with what fits
 //! ```
 
-use super::fit::{Wanted, fit};
+use super::fit::{FitRequest, fit};
 use super::room::Room;
 use crate::config::Microcode;
 use crate::failure::Failure;
@@ -17,9 +17,10 @@ use compiler::optimisations::Disabled;
 
 /// Whether a board holds a grid for these programs, whose specification leaves memories open.
 pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> bool {
-    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()), disabled: Disabled::NOTHING, machines: None };
+    let request =
+        FitRequest { spec: spec.clone(), board: Some(room.clone()), disabled: Disabled::NOTHING, machines: None };
     room.may_hold(spec)
-        && fit(programs, &wanted).is_ok_and(|fitted| match room.microcode {
+        && fit(programs, &request).is_ok_and(|fitted| match room.microcode {
             Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),
             Microcode::Rom => room.lacks(hdl::Design::Fixed(&fitted.compiled[0].image, "")).is_empty(),
         })
@@ -49,7 +50,7 @@ pub(crate) fn hardware<'a>(project: &Project, image: &'a Image) -> hdl::Design<'
 
 /// A grid that the board holds with room to place and route, if that of a design is too large for it.
 pub(crate) fn routable(project: &Project, design: hdl::Design<'_>, programs: &[&Program]) -> Option<Machine> {
-    let room = project.wanted().board?.to_route();
+    let room = project.fit_request().board?.to_route();
     if room.lacks(design).is_empty() { None } else { smaller(&room, programs, &project.spec(), design.machine()) }
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn check(
     programs: &[&Program],
     batch: impl FnOnce(&Room) -> Option<u32>,
 ) -> Result<(), Failure> {
-    let Some(room) = project.wanted().board else { return Ok(()) };
+    let Some(room) = project.fit_request().board else { return Ok(()) };
     let lacks = room.lacks(design);
     if lacks.is_empty() {
         return Ok(());

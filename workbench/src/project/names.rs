@@ -1,4 +1,4 @@
-//! Where the results of a project go, and what its core is called: asked for, or by default.
+//! Output folder of a project and name of its core: asked for, or by default.
 
 use super::{Project, Request};
 use arch::rtl::CoreName;

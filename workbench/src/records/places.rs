@@ -1,4 +1,4 @@
-//! Where the names of JSON records stand: serde forgets it, and a message about a name should point at it.
+//! Positions of the names of JSON records: serde drops them, and a message about a name should point at it.
 
 use arch::Span;
 

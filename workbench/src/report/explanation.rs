@@ -1,4 +1,4 @@
-//! What there is to say about an image: how fast it is, where everything lies, what runs when.
+//! Explanation of an image: its speed, the place of everything, the schedule.
 
 use super::Number;
 use super::fates::Fates;

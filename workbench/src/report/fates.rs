@@ -1,4 +1,4 @@
-//! What became of the lines and names of the source: computed on their own, fused into others, or left out.
+//! The fate of the lines and names of the source: computed on their own, fused into others, or left out.
 //!
 //! ```text
 //! 12 | g[i] = d * x[i];        fused into line 5: its product is part of the update `w`

@@ -101,26 +101,26 @@ mod tests {
     struct Heard(Mutex<Vec<String>>, bool);
 
     impl Heard {
-        fn told(&self, what: String) {
+        fn record(&self, what: String) {
             self.0.lock().unwrap().push(what);
         }
     }
 
     impl Progress for Heard {
         fn begins(&self, engine: &str, epochs: usize, done: usize) {
-            self.told(format!("{engine} begins, {done} of {epochs}"));
+            self.record(format!("{engine} begins, {done} of {epochs}"));
         }
         fn epoch(&self, engine: &str, epoch: usize, loss: Option<f64>) {
-            self.told(format!("{engine} {epoch} {loss:?}"));
+            self.record(format!("{engine} {epoch} {loss:?}"));
         }
         fn ends(&self, engine: &str) {
-            self.told(format!("{engine} ends"));
+            self.record(format!("{engine} ends"));
         }
         fn cancelled(&self) -> bool {
             self.1
         }
         fn listens(&self, listens: bool) {
-            self.told(format!("listens {listens}"));
+            self.record(format!("listens {listens}"));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What an image costs: cycles by source line, distance to the bounds, memories, resources.
+//! Cost of an image: cycles by source line, distance to the bounds, memories, resources.
 //!
 //! Text and JSON are two views of one [`Report`].
 //!

@@ -1,4 +1,4 @@
-//! What a training gave: a table for people, a document for programs.
+//! Result of a training: a table for people, a document for programs.
 
 use super::Number;
 use super::figures;

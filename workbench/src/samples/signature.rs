@@ -1,4 +1,4 @@
-//! What the program of a project takes and gives, and what of that `[train]` names.
+//! Inputs and outputs of a project's program, and those that `[train]` names.
 
 use crate::failure::Failure;
 use crate::project::Project;

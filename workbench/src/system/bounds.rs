@@ -1,4 +1,4 @@
-//! What bounds the speed of a training: the least of grid, store, link and output.
+//! Bounds of a training's speed: the least of grid, store, link and output.
 
 use crate::design::Design;
 use crate::failure::Failure;

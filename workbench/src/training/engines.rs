@@ -26,7 +26,7 @@ use compiler::ranges::Ranges;
 use compiler::tensor::{self, Node, Program};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
-use sim::train::compared::Compared;
+use sim::train::compared::{Compare, Compared};
 use sim::train::device::Device;
 use sim::train::engine::{Engine, NamedValues, Signature};
 use sim::train::ranks::checked::Checked;
@@ -304,6 +304,8 @@ pub struct Options<'a> {
     pub board: Option<&'a AttachedBoard>,
     /// The ranks that share the batches, of which this is one.
     pub ranks: Option<&'a Rc<dyn Communicator>>,
+    /// When the RTL is compared with the array.
+    pub compare: Compare,
 }
 
 /// The engines of a rung below golden, for a whole training, and what they run.
@@ -335,7 +337,7 @@ pub fn lower(
         ranks::check_same_programs(all.as_ref(), &lowered, images.as_ref())?;
     }
     let mut maker = EngineMaker::new(name, &lowered, images.as_ref(), progress)?;
-    (maker.stalls, maker.board) = (options.stalls, options.board);
+    (maker.stalls, maker.board, maker.compare) = (options.stalls, options.board, options.compare);
     if let (Some(board), Some(image)) = (maker.board, maker.image(Which::Full)) {
         board.check_program(image)?;
         if let Some(note) = unkept(board, image, samples, programs.batch) {
@@ -397,6 +399,8 @@ pub struct EngineMaker<'a> {
     pub stalls: Option<u64>,
     /// The board to run on.
     pub board: Option<&'a AttachedBoard>,
+    /// When the RTL is compared with the array.
+    pub compare: Compare,
 }
 
 impl<'a> EngineMaker<'a> {
@@ -414,7 +418,7 @@ impl<'a> EngineMaker<'a> {
             (Some(images), Rung::Rtl) => Some(Simulator::build(&images.machine, progress)?),
             _ => None,
         };
-        Ok(EngineMaker { lowered, images, simulator, stalls: None, board: None })
+        Ok(EngineMaker { lowered, images, simulator, stalls: None, board: None, compare: Compare::default() })
     }
 
     fn stalls(&self) -> Stalls {
@@ -487,19 +491,20 @@ impl<'a> EngineMaker<'a> {
         let Some(images) = self.images else { return Box::new(words) };
         let name = &signature.prediction.0;
         let array = self.device(Array::new(&images.machine), which, signature);
-        let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, false);
+        let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, Compare::Trace);
         // A board whose program is part of it leaves the others to the array.
         let runs = |board: &&AttachedBoard| self.image(which).is_some_and(|image| board.runs(image));
         if let Some(board) = self.board.filter(runs) {
             let device = self.device_with(board.grid(), which, signature, Stalls::none());
             // A board waits for its line, so its cycles are its own.
-            return Box::new(Compared::new(Box::new(device), Box::new(array), "array", name, false).without_cycles());
+            let compared = Compared::new(Box::new(device), Box::new(array), "array", name, Compare::End);
+            return Box::new(compared.without_cycles());
         }
         match &self.simulator {
             None => Box::new(array),
             Some(simulator) => {
                 let rtl = self.device(simulator.device(&images.machine), which, signature);
-                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", name, true))
+                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", name, self.compare))
             }
         }
     }

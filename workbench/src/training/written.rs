@@ -13,7 +13,7 @@ use crate::model_file::ModelFile;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::samples::Samples;
-use sim::train::compared::Compared;
+use sim::train::compared::{Compare, Compared};
 use sim::train::engine::Engine;
 use sim::train::predict;
 use sim::verilator::{GridDevice, Library, Options};
@@ -54,7 +54,7 @@ impl Verified {
         let maker = EngineMaker::new(Rung::Array, lowered, Some(images), progress)?;
         let device = maker.device(GridDevice::new(&library, &images.machine), Which::Predict, signature);
         let name = &signature.prediction.0;
-        let mut engine = Compared::new(Box::new(device), words, "fixed", name, false).without_cycles();
+        let mut engine = Compared::new(Box::new(device), words, "fixed", name, Compare::End).without_cycles();
         let found = predict(&mut engine, &model.model, &samples.train)?;
         let golden = predict(&mut predictions(&samples.program, signature), &model.model, &samples.train);
         let golden = golden.map_err(|error| Failure::of_engine(&project.source, error))?;

@@ -1,4 +1,4 @@
-//! What values can be by the form of their expressions alone.
+//! Bounds of values by the form of their expressions alone.
 
 use super::{bits, limits};
 use crate::canonical::expr::Expr;

@@ -1,4 +1,4 @@
-//! What a `$` variable can stand for.
+//! Values of `$` variables.
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]

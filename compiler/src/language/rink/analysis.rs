@@ -1,4 +1,4 @@
-//! What is known of a program before it runs. There is no control flow, so each analysis is one walk over the statements.
+//! Static analyses of a program. There is no control flow, so each analysis is one walk over the statements.
 //!
 //! | analysis | how | says |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! What is said about a program: as many errors as somebody wants to read, and as many warnings.
+//! Diagnostics of a program, limited to a readable number of errors and warnings.
 
 use arch::Diagnostic;
 

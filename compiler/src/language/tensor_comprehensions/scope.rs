@@ -1,4 +1,4 @@
-//! What the names of a function stand for while it is lowered.
+//! Names of a function and their meaning during lowering.
 
 use super::ast::Declaration;
 use super::ranges::Range;

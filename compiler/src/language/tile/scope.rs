@@ -1,4 +1,4 @@
-//! What the names of a function stand for, and integer arithmetic on sizes.
+//! Names of a function and their meaning during lowering, and integer arithmetic on sizes.
 
 use super::ast::{Expression, Form, Operator};
 use super::lower::Lowering;

@@ -1,4 +1,4 @@
-//! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
+//! Results that leave the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
 use super::deferred::Admitted;
 use super::{Lanes, TreeSums, at, joined};

@@ -1,4 +1,4 @@
-//! Which PEs take part in a beat (docs/machine.md, section 2).
+//! The PEs that take part in a beat (docs/machine.md, section 2).
 
 use super::Lanes;
 use crate::array::values::Values;

@@ -16,14 +16,14 @@ use std::time::Duration;
 type Events = Rc<RefCell<Vec<String>>>;
 
 /// A line to a model of a board.
-struct Told {
+struct LoggedWire {
     board: BoardModel<Watched>,
     back: VecDeque<u8>,
     decoder: Decoder,
     events: Events,
 }
 
-impl Wire for Told {
+impl Wire for LoggedWire {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         for &byte in bytes {
             if let Some(Received::Frame(frame)) = self.decoder.byte(byte) {
@@ -55,7 +55,7 @@ impl Wire for Told {
 
 /// The grid, and what is at the other end.
 struct Rig {
-    grid: LinkedGrid<Told>,
+    grid: LinkedGrid<LoggedWire>,
     plain: Watched,
     events: Events,
 }
@@ -67,7 +67,7 @@ impl Rig {
         let (board, plain) = Plain::of(&machine).board(&machine, 2);
         let events = Events::default();
         let decoder = Decoder::of_requests(Size::LEAST);
-        let wire = Told { board, back: VecDeque::new(), decoder, events: Rc::clone(&events) };
+        let wire = LoggedWire { board, back: VecDeque::new(), decoder, events: Rc::clone(&events) };
         let patience = Patience { progress: Duration::from_millis(progress), ..Patience::default() };
         let grid = LinkedGrid::new(Link::open(wire, patience).expect("a session"));
         events.borrow_mut().clear();
@@ -75,7 +75,7 @@ impl Rig {
     }
 
     /// What went over the line since this was asked last.
-    fn told(&self) -> Vec<String> {
+    fn events(&self) -> Vec<String> {
         std::mem::take(&mut self.events.borrow_mut())
     }
 
@@ -107,29 +107,29 @@ fn writes_are_gathered_and_go_ahead_of_what_follows() {
     let mut rig = Rig::new(1000);
     rig.grid.control_write(5, 1);
     rig.grid.control_write(6, 2);
-    assert!(rig.told().is_empty());
+    assert!(rig.events().is_empty());
     rig.grid.control_read(STEPS);
-    assert_eq!(rig.told(), ["WRITE 2", "READ 1"]);
+    assert_eq!(rig.events(), ["WRITE 2", "READ 1"]);
     // Words go ahead of a register that is written behind them.
     assert_eq!(rig.offer(0..3), 3);
     rig.grid.control_write(CONTROL, START);
-    assert_eq!(rig.told(), ["INPUT 3"]);
+    assert_eq!(rig.events(), ["INPUT 3"]);
     rig.grid.control_write(5, 1);
-    assert!(rig.told().is_empty());
+    assert!(rig.events().is_empty());
     // As many as are gathered at most.
     (3..512).for_each(|_| rig.grid.control_write(5, 1));
-    assert!(rig.told().is_empty());
+    assert!(rig.events().is_empty());
     rig.grid.control_write(5, 1);
     let count =
         |event: &String| event.strip_prefix("WRITE ").and_then(|count| count.parse::<usize>().ok()).expect("writes");
-    assert_eq!(rig.told().iter().map(count).sum::<usize>(), 512);
+    assert_eq!(rig.events().iter().map(count).sum::<usize>(), 512);
 }
 
 /// The line keeps account of what its time is spent on.
 #[test]
 fn phases_begin_behind_what_was_written_before() {
     let mut rig = Rig::new(1000);
-    for (address, data, told) in [
+    for (address, data, expected) in [
         (store::RECORDS, 4, vec![]),
         (store::MODE, Mode::Fill as u32, vec!["WRITE 1", "Upload"]),
         (store::EPOCHS, 1, vec![]),
@@ -140,18 +140,18 @@ fn phases_begin_behind_what_was_written_before() {
         (store::KEY, Mode::Play as u32, vec![]),
     ] {
         rig.grid.control_write(address, data);
-        assert_eq!(rig.told(), told, "{address:#x} = {data}");
+        assert_eq!(rig.events(), expected, "{address:#x} = {data}");
     }
     rig.grid.control_read(STEPS);
-    rig.told();
-    for (address, value, told) in [
+    rig.events();
+    for (address, value, expected) in [
         (store::MODE, Mode::Play as u32, vec!["READ 1"]),
         (STEPS, Mode::Pass as u32, vec!["READ 1"]),
         (store::MODE, Mode::Pass as u32, vec!["READ 1", "Talk"]),
     ] {
         rig.set(address, value);
         assert_eq!(rig.grid.control_read(address), value);
-        assert_eq!(rig.told(), told, "{address:#x} is {value}");
+        assert_eq!(rig.events(), expected, "{address:#x} is {value}");
     }
 }
 
@@ -160,7 +160,7 @@ fn phases_begin_behind_what_was_written_before() {
 fn output_is_asked_for_where_some_can_come() {
     let mut rig = Rig::new(1000);
     assert_eq!(rig.grid.cycle(None, false), CycleResult::default());
-    assert!(rig.told().is_empty(), "nobody wants any");
+    assert!(rig.events().is_empty(), "nobody wants any");
     for (address, value, asks) in [
         (CONTROL, 0, false),
         (CONTROL, DONE, false),
@@ -171,20 +171,20 @@ fn output_is_asked_for_where_some_can_come() {
         let mut rig = Rig::new(1000);
         rig.set(address, value);
         assert_eq!(rig.grid.control_read(address), value);
-        rig.told();
+        rig.events();
         assert!(rig.grid.cycle(None, true).output.is_empty());
-        assert_eq!(rig.told(), if asks { vec!["OUTPUT 0"] } else { vec![] }, "{address} is {value}");
+        assert_eq!(rig.events(), if asks { vec!["OUTPUT 0"] } else { vec![] }, "{address} is {value}");
     }
     // What comes at once is asked for once.
     rig.plain.borrow_mut().output.extend([5, 6]);
     assert_eq!([(); 2].map(|()| rig.grid.cycle(None, true).output), [[5], [6]]);
-    assert_eq!(rig.told(), ["OUTPUT 0"]);
+    assert_eq!(rig.events(), ["OUTPUT 0"]);
     // What the run left is fetched when it ends.
     rig.plain.borrow_mut().output.extend(0..300);
     rig.grid.control_read(CONTROL);
-    rig.told();
+    rig.events();
     let words: Vec<i64> = (0..300).flat_map(|_| rig.grid.cycle(None, true).output).collect();
-    assert_eq!((words, rig.told().len()), ((0..300).collect(), 0));
+    assert_eq!((words, rig.events().len()), ((0..300).collect(), 0));
 }
 
 #[test]
@@ -193,17 +193,17 @@ fn words_go_in_whole_frames() {
     rig.plain.borrow_mut().takes = true;
     assert_eq!(rig.offer(0..385), 385);
     rig.grid.control_read(STEPS);
-    assert_eq!(rig.told(), ["INPUT 128", "INPUT 128", "INPUT 128", "INPUT 1", "READ 1"]);
+    assert_eq!(rig.events(), ["INPUT 128", "INPUT 128", "INPUT 128", "INPUT 1", "READ 1"]);
     assert_eq!(rig.plain.borrow().taken, (0..385).collect::<Vec<i64>>());
     // Output is taken along when the board has a frame of it.
     rig.plain.borrow_mut().output.extend(0..127);
     assert_eq!(rig.offer(0..129), 129);
     rig.grid.control_read(STEPS);
-    assert_eq!(rig.told(), ["INPUT 128", "INPUT 1", "READ 1"]);
+    assert_eq!(rig.events(), ["INPUT 128", "INPUT 1", "READ 1"]);
     rig.plain.borrow_mut().output.extend(0..1);
     rig.grid.control_read(STEPS);
     assert_eq!(rig.offer(0..129), 129);
-    assert!(rig.told().contains(&"OUTPUT 0".to_owned()));
+    assert!(rig.events().contains(&"OUTPUT 0".to_owned()));
 }
 
 /// The board keeps 256 words and a beat of one, and one frame waits here.
@@ -218,11 +218,11 @@ fn words_wait_while_the_board_is_full() {
     rig.plain.borrow_mut().takes = true;
     rig.grid.control_read(STEPS);
     assert_eq!(rig.plain.borrow().taken, (0..385).collect::<Vec<i64>>());
-    rig.told();
+    rig.events();
     // It is as it was: whole frames, and nothing is asked for.
     assert_eq!(rig.offer(385..1000), 615);
     rig.grid.control_read(STEPS);
-    assert_eq!(rig.told(), ["INPUT 128", "INPUT 128", "INPUT 128", "INPUT 128", "INPUT 103", "READ 1"]);
+    assert_eq!(rig.events(), ["INPUT 128", "INPUT 128", "INPUT 128", "INPUT 128", "INPUT 103", "READ 1"]);
     assert_eq!(rig.plain.borrow().taken, (0..1000).collect::<Vec<i64>>());
 }
 

@@ -1,4 +1,4 @@
-//! What the AXI4-Lite port answers while no run is started. Regions and registers of the grid are those of the tables in docs/machine.md,
+//! Answers of the AXI4-Lite port while no run is started. Regions and registers of the grid are those of the tables in docs/machine.md,
 //! section 7, registers of the shell those of [`SHELL`]: neither comes from the constants that the hardware is made of.
 
 use super::bus::Response;

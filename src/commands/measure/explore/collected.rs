@@ -1,4 +1,4 @@
-//! What the jobs of a workflow have left, as one table.
+//! Results of a workflow's jobs, as one table.
 
 use super::Machines;
 use super::points::{self, Clock, Point, Share, ranked};

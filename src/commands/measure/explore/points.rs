@@ -1,4 +1,4 @@
-//! What is known of a machine, which of them are the best, and the table of all: as text, as CSV and as a page.
+//! Figures of a machine, the ranking, and the table of all machines: as text, as CSV and as a page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! Where the elements of a tensor lie: words per PE, and a drawing of the grid.
+//! Placement of a tensor's elements: words per PE, and a drawing of the grid.
 //!
-//! What is loaded is followed beat by beat; what is computed lies where the axes of its dimensions say.
+//! Loaded words are followed beat by beat; the axes of its dimensions place a computed tensor.
 
 use crate::report::page::charts;
 use arch::Image;

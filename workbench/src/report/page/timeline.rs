@@ -1,4 +1,4 @@
-//! What the units of the grid do in each cycle of two steps: seen on the array, drawn as bars.
+//! Activity of the grid's units in each cycle of two steps: seen on the array, drawn as bars.
 //!
 //! ```text
 //! loader       ▓▓▓▓▓▓▓▓▓▓▓▓          ░░░░░░░░░░░

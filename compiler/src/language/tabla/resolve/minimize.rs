@@ -1,4 +1,4 @@
-//! What is minimised: losses of the library, and the models that are trained.
+//! Objectives of `minimize`: losses of the library, and the models that are trained.
 //!
 //! ```text
 //! minimize logistic(h, y) + 0.01 * norm[i](w[i]);      a loss compares whole variables, the rest is an expression
