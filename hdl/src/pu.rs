@@ -48,7 +48,7 @@ fn BusSelect(widths: &Widths) {
         bus.word = global_word;
         word_saturated = global_saturated;
     }
-    saturated = word_saturated && any!(PAD in TEMPORARIES, write_PAD) && mask != nobody;
+    saturated = word_saturated && (any!(PAD in TEMPORARIES, write_PAD)) && mask != nobody;
 }
 
 /// Whether the row's own result is on its bus, and saturated.
@@ -82,7 +82,7 @@ fn ColumnSelect(widths: &Widths) {
     if across {
         bus.word = column_word;
     }
-    saturated = column_saturated && across && admitted && any!(PAD in TEMPORARIES, of_bus.write_PAD);
+    saturated = column_saturated && across && admitted && (any!(PAD in TEMPORARIES, of_bus.write_PAD));
 }
 
 /// Whether one of its inputs is set.

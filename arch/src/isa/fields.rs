@@ -25,19 +25,16 @@ pub const POSITIVE: &str = "positive";
 
 /// Words for the pads, and `more`.
 const fn pads_and<const N: usize>(more: &[&'static str]) -> [&'static str; N] {
-    let mut all = [""; N];
-    let mut n = 0;
+    let (mut all, mut n) = ([""; N], 0);
     while n < N {
         all[n] = if n < Pad::COUNT { Pad::NAMES[n] } else { more[n - Pad::COUNT] };
         n += 1;
     }
     all
 }
-/// What operand `b` may be.
+/// What operands `b` and `c` may be, and bits of either.
 const B: [&str; Pad::COUNT + 1] = pads_and(&["immediate"]);
-/// What operand `c` may be.
 const C: [&str; Pad::COUNT + 2] = pads_and(&["immediate", "zero"]);
-/// Bits of either.
 const OPERAND_BITS: u32 = C.len().next_power_of_two().ilog2();
 /// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
 const FACTORS: [&str; 2 * Pad::COUNT] = pads_and(&["model_less_b", "data_less_b", "t0_less_b", "t1_less_b"]);
@@ -175,10 +172,7 @@ fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstructio
         walk.choice("a", SQUARE_BIT, &Pad::NAMES, &mut a);
     }
     i.a = pad_from(a);
-    let mut b = match i.b {
-        Factor::Pad(pad) => pad as u32,
-        Factor::Immediate => Pad::COUNT as u32,
-    };
+    let mut b = if let Factor::Pad(pad) = i.b { pad as u32 } else { Pad::COUNT as u32 };
     walk.choice("b", OPERAND_BITS, &B, &mut b);
     i.b = if b as usize >= Pad::COUNT { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
     let mut c = match i.c {

@@ -194,7 +194,7 @@ fn loops_over_names_are_written_out() {
     same("for (N, AT) in names![0 up, 1 down] { if x { s[N] = AT; } }", "if x { s[0] = up; } if x { s[1] = down; }");
     same("for PAD in TEMPORARIES { for N in [0] { PAD.dN = PAD; } }", "t0.d0 = t0; t1.d0 = t1;");
     same("for N in [1] { a = CONST_ONE + NN; }", "a = CONST_ONE + NN;");
-    same("a = any!(PAD in TEMPORARIES, x.write_PAD) && b;", "a = (x.write_t0 || x.write_t1) && b;");
+    same("a = (any!(PAD in TEMPORARIES, x.write_PAD)) && b;", "a = (x.write_t0 || x.write_t1) && b;");
     same("for n in 0..N { a[n] = b; }", "for n in 0..N { a[n] = b; }");
     for (wrong, says) in [
         ("for A in OTHERS { }", "`OTHERS` is not a list of names"),

@@ -4,10 +4,10 @@
 //!         PAD.write = PAD_port.write;             t1.write = t1_port.write;
 //!     }
 //!
-//! `any!(PAD in TEMPORARIES, write_PAD)` is `(write_t0 || write_t1)`. What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
+//! `any!(PAD in TEMPORARIES, write_PAD)` is `write_t0 || write_t1`. What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
 //! `in` is one of [`LISTS`].
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::quote;
 use syn::Error;
 use syn::parse::Result;
@@ -31,7 +31,7 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
                 return Err(Error::new(list[1].span(), "a loop over names has a body"));
             };
             let values = listed(&list[0])?;
-            if values.len() % places.len() != 0 {
+            if !values.len().is_multiple_of(places.len()) {
                 return Err(Error::new(list[0].span(), format!("not {} names in each round", places.len())));
             }
             for values in values.chunks(places.len()) {
@@ -40,7 +40,7 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
             }
             rest = behind;
         } else if let ([_, TokenTree::Group(any), behind @ ..], true) = (after, is(first, "any")) {
-            out.push(TokenTree::Group(Group::new(Delimiter::Parenthesis, joined(any)?)).into());
+            out.push(joined(any)?);
             rest = behind;
         } else if let TokenTree::Group(group) = first {
             out.push(TokenTree::Group(like(group, unrolled(group.stream())?)).into());

@@ -169,14 +169,30 @@ pub(crate) fn LoopNest(widths: &Widths) {
     let outer3: Local;
     let zero: Const<bits> = 0;
 
-    for N in [0, 1, 2, 3] {
-        levelN.load = load;
-        levelN.count = countN;
-        levelN.next_count = next_countN;
-        counters.counterN = levelN.counter;
-        ends.firstN = levelN.counter == zero;
-        ends.lastN = levelN.is_last;
-    }
+    level0.load = load;
+    level0.count = count0;
+    level0.next_count = next_count0;
+    counters.counter0 = level0.counter;
+    ends.first0 = level0.counter == zero;
+    ends.last0 = level0.is_last;
+    level1.load = load;
+    level1.count = count1;
+    level1.next_count = next_count1;
+    counters.counter1 = level1.counter;
+    ends.first1 = level1.counter == zero;
+    ends.last1 = level1.is_last;
+    level2.load = load;
+    level2.count = count2;
+    level2.next_count = next_count2;
+    counters.counter2 = level2.counter;
+    ends.first2 = level2.counter == zero;
+    ends.last2 = level2.is_last;
+    level3.load = load;
+    level3.count = count3;
+    level3.next_count = next_count3;
+    counters.counter3 = level3.counter;
+    ends.first3 = level3.counter == zero;
+    ends.last3 = level3.is_last;
     inner2 = level3.is_last;
     inner1 = inner2 && level2.is_last;
     inner0 = inner1 && level1.is_last;

@@ -112,7 +112,7 @@ fn Gates() {
     let saturated: Out;
 
     data_write = load_write && load_admitted;
-    saturated = saturated_t7 && admitted_t7 && any!(PAD in RESULTS, write_PAD_t7);
+    saturated = saturated_t7 && admitted_t7 && (any!(PAD in RESULTS, write_PAD_t7));
 }
 
 /// Four pads and c + a*b; row and column are decided outside.

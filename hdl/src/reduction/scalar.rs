@@ -25,9 +25,8 @@ fn UnitGates() {
     }
     let (take_data, goes_out): Out;
 
-    for PAD in TEMPORARIES {
-        take_PAD = move_PAD && move_here;
-    }
+    take_t0 = move_t0 && move_here;
+    take_t1 = move_t1 && move_here;
     take_data = load_data && load_here;
     goes_out = valid && last && send;
 }
@@ -56,7 +55,7 @@ fn UnitResult(word: u32) {
         sent = word_t7;
     }
     sent_saturated = out_t7 && saturated_t7;
-    saturated = written || (bus_saturated && any!(PAD in TEMPORARIES, take_PAD));
+    saturated = written || (bus_saturated && (any!(PAD in TEMPORARIES, take_PAD)));
 }
 
 /// A PE beside the global root, for values that are the same in all PEs.
