@@ -1,6 +1,6 @@
 //! Arguments become what a command works on: a project, records, a function or a training.
 
-use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, PlanOptions, SelectionOptions, Target};
+use crate::arguments::{DataFile, Dialect, Entry, Global, PlanOptions, SelectionOptions, Target};
 use crate::output::Talk;
 use compiler::language::{Limits, Options};
 use std::path::Path;
@@ -44,20 +44,8 @@ pub fn target(global: &Global, target: &Target) -> Result<Project, Failure> {
 
 fn limits(entry: &Entry) -> Limits {
     let mut limits = Limits::default();
-    for &(name, value) in &entry.limits.limit {
-        let small = usize::try_from(value).unwrap_or(usize::MAX);
-        match name {
-            LimitName::DataMib => {}
-            LimitName::Depth => limits.depth = small,
-            LimitName::Rank => limits.rank = small,
-            LimitName::Elements => limits.elements = value,
-            LimitName::ElementsInAll => limits.elements_in_all = value,
-            LimitName::Points => limits.points = value,
-            LimitName::Errors => limits.errors = small,
-            LimitName::Statements => limits.statements = value,
-            LimitName::Operands => limits.operands = value,
-            LimitName::OperandsInAll => limits.operands_in_all = value,
-        }
+    for (name, value) in &entry.limits.limit {
+        limits.set(name, *value);
     }
     limits
 }

@@ -226,20 +226,6 @@ fn optimisers_that_remember() -> impl Iterator<Item = &'static str> {
     Method::CASES[1..].iter().map(|method| method.name)
 }
 
-/// The manual names each optimiser, and at each setting those that have it.
-#[test]
-fn the_manual_names_every_optimiser() {
-    let page = std::fs::read_to_string("docs/command-line.md").unwrap();
-    for method in Method::CASES {
-        for key in std::iter::once("optimiser").chain(method.keys.iter().map(|key| key.name)) {
-            let line = page.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap_or_default();
-            let mut words = line.split(|c: char| !c.is_ascii_alphanumeric());
-            let name = method.name;
-            assert!(words.any(|word| word == name), "write `{name}` into the line `{key} =` of docs/command-line.md");
-        }
-    }
-}
-
 /// What an optimiser remembers is part of a checkpoint: three epochs and three more are six.
 #[test]
 fn an_optimiser_goes_on_where_it_was() {

@@ -122,34 +122,3 @@ fn configs_and_settings_are_what_their_schemas_say() {
         }
     }
 }
-
-/// The `[machine]` table of configs/reference.toml: `KEY = EXAMPLE  # what it is`, in lines of at most 140 characters.
-fn machine_table() -> String {
-    let mut table = String::new();
-    for key in arch::machine::keys() {
-        let mut line = format!("{:24}#", format!("{} = {} ", key.name, key.example));
-        for word in key.text.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > 140 {
-                table += &(line + "\n");
-                line = format!("{:24}#", "");
-            }
-            line += &format!(" {word}");
-        }
-        table += &(line + "\n");
-    }
-    table
-}
-
-/// `ACCEPT=1 cargo test --test schemas` writes the table anew.
-#[test]
-fn the_reference_has_the_table_of_machine_keys() {
-    const REFERENCE: &str = "configs/reference.toml";
-    let text = fs::read_to_string(REFERENCE).unwrap();
-    let begin = text.find("[machine]\n").unwrap() + "[machine]\n".len();
-    let end = begin + text[begin..].find("\n\n").unwrap() + 1;
-    let now = format!("{}{}{}", &text[..begin], machine_table(), &text[end..]);
-    if std::env::var_os("ACCEPT").is_some() {
-        fs::write(REFERENCE, &now).unwrap();
-    }
-    assert!(fs::read_to_string(REFERENCE).unwrap() == now, "{REFERENCE}: ACCEPT=1 cargo test --test schemas");
-}

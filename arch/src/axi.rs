@@ -28,8 +28,6 @@ pub const CTRL_START: u32 = 1;
 pub const CTRL_DONE: u32 = 2;
 /// Bit 2 of `ctrl`: no run.
 pub const CTRL_IDLE: u32 = 4;
-/// Bit 3 of `ctrl`: as bit 1.
-pub const CTRL_READY: u32 = 8;
 
 /// Bit 0 of `run_flags`: load the model first. The bits are those of a start behind its lowest one.
 pub const RUN_LOAD_MODEL: u32 = registers::START_LOAD_MODEL >> 1;
@@ -355,12 +353,13 @@ mod tests {
 
     #[test]
     fn the_page_is_fresh() {
+        const COMMAND: &str = "cargo run -p arch --example registers > docs/registers.md";
         let expected = page();
         let found = include_str!("../../docs/registers.md");
         for (line, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
-            assert_eq!(found, expected, "docs/registers.md:{}", line + 1);
+            assert_eq!(found, expected, "docs/registers.md:{}: {COMMAND}", line + 1);
         }
-        assert_eq!(found.len(), expected.len(), "docs/registers.md has all lines");
+        assert_eq!(found.len(), expected.len(), "{COMMAND}");
     }
 
     #[test]

@@ -39,8 +39,28 @@ pub enum Pad {
 }
 
 impl Pad {
+    /// How many there are.
+    pub const COUNT: usize = 4;
     /// All pads, in the order of their read ports.
-    pub const ALL: [Pad; 4] = [Pad::Model, Pad::Data, Pad::T0, Pad::T1];
+    pub const ALL: [Pad; Pad::COUNT] = [Pad::Model, Pad::Data, Pad::T0, Pad::T1];
+    /// As they are written, in microcode and in Verilog.
+    pub const NAMES: [&str; Pad::COUNT] = ["model", "data", "t0", "t1"];
+    /// Those that buses write.
+    pub const TEMPORARY: &[Pad] = &[Pad::T0, Pad::T1];
+
+    /// Words per PE; of the data pad those of a bank.
+    pub fn depth(self, machine: &Machine) -> u32 {
+        match self {
+            Pad::Model => machine.model_depth(),
+            Pad::Data => machine.data_depth(),
+            Pad::T0 | Pad::T1 => machine.temporary_depth(),
+        }
+    }
+
+    /// Words per PE in all banks.
+    pub fn words(self, machine: &Machine) -> u32 {
+        self.depth(machine) * if self == Pad::Data { 2 } else { 1 }
+    }
 }
 
 /// `base + sum(stride[l] * counter[l])`, modulo the depth of the pad.
@@ -274,7 +294,7 @@ pub struct AluInstruction {
     /// How many innermost levels are combined to one result.
     pub reduce: u8,
     /// Read address of each pad.
-    pub reads: [Address; 4],
+    pub reads: [Address; Pad::COUNT],
     /// First factor; never `Immediate`.
     pub a: Pad,
     /// Second factor.

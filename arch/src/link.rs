@@ -375,13 +375,6 @@ impl Decoder {
         self.bytes.push(content);
         None
     }
-
-    /// The line was no byte: what stands in the current frame is worth nothing.
-    pub fn line_error(&mut self) {
-        if !matches!(self.state, State::Hunting | State::TooLong) {
-            self.state = State::Broken;
-        }
-    }
 }
 
 /// Clock cycles of one bit, and by how much that misses the rate.

@@ -15,6 +15,7 @@ use arch::isa::{
 };
 use arch::number::ceil_log2;
 
+blocks::unroll! {
 bundle! {
     /// What decides when beats of the alu stream are issued.
     AluPacing {
@@ -28,8 +29,7 @@ bundle! {
         words: reduce, combine,
             model_base, model_delta0, model_delta1, model_delta2, model_delta3,
             data_base, data_delta0, data_delta1, data_delta2, data_delta3,
-            t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
-            t1_base, t1_delta0, t1_delta1, t1_delta2, t1_delta3,
+            for PAD in TEMPORARIES { PAD_base, PAD_delta0, PAD_delta1, PAD_delta2, PAD_delta3, }
             a, b, c, align, shift, immediate_b, immediate_c, write,
             destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
@@ -46,8 +46,7 @@ bundle! {
         bits: negative, send;
         words: reduce, combine,
             data_base, data_delta0, data_delta1, data_delta2, data_delta3,
-            t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
-            t1_base, t1_delta0, t1_delta1, t1_delta2, t1_delta3,
+            for PAD in TEMPORARIES { PAD_base, PAD_delta0, PAD_delta1, PAD_delta2, PAD_delta3, }
             a, b, c, align, shift, immediate_b, immediate_c, write,
             destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3;
     }
@@ -154,8 +153,8 @@ bundle! {
 
     /// One beat of the alu stream.
     AluBeat {
-        bits: valid, first, last, negative, tree, write_model, write_t0, write_t1;
-        words: model_address, data_address, t0_address, t1_address, a, b, c, combine, align, shift, immediate_b, immediate_c,
+        bits: valid, first, last, negative, tree, for PAD in RESULTS { write_PAD, };
+        words: for PAD in PADS { PAD_address, } a, b, c, combine, align, shift, immediate_b, immediate_c,
             destination;
     }
 
@@ -179,7 +178,7 @@ bundle! {
 
     /// One beat of the move stream.
     MoveBeat {
-        bits: write_t0, write_t1, global;
+        bits: for PAD in TEMPORARIES { write_PAD, } global;
         words: destination;
     }
 
@@ -194,6 +193,7 @@ bundle! {
         bits: write;
         words: index, chunk, data;
     }
+}
 }
 
 /// Bits of one write into programs and tables.
@@ -367,7 +367,7 @@ impl Widths {
         match name {
             "model_address" => self.model,
             "data_address" => self.data,
-            "t0_address" | "t1_address" => self.temporary,
+            pad if pad.ends_with("_address") => self.temporary,
             "destination" => self.alu.field("destination_base").bits,
             "table_base" | "table_log2" | "segment_shift" | "segments" => self.root.field(name).bits,
             "counter0" | "counter1" | "counter2" | "counter3" => self.counter(),

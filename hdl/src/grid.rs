@@ -40,7 +40,7 @@ fn LaneSelect(word: u32) {
 }
 
 /// Sequencer, masks, processing units, global tree and root, queue.
-#[block(clock, reset, wires, reset_by = sequencer.halt)]
+#[block(clock, reset, wires, reset_by = sequencer.halt, long = "wires only: each part of the grid is named once for each of its ports")]
 pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let (machine, widths) = (design.machine(), &Widths::new(design, leaves));
     let functions = usize::from(machine.table_entries() > 0);
@@ -154,18 +154,12 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     lane_selects.lane = lanes;
     lane_selects.lane0 = lanes[0];
 
-    alu_columns.low = sequencer.alu_mask.column_low;
-    alu_columns.high = sequencer.alu_mask.column_high;
-    alu_columns.pick = sequencer.alu_mask.pick_column;
-    alu_columns.picked = sequencer.alu_mask.picked_column;
-    move_columns.low = sequencer.move_mask.column_low;
-    move_columns.high = sequencer.move_mask.column_high;
-    move_columns.pick = sequencer.move_mask.pick_column;
-    move_columns.picked = sequencer.move_mask.picked_column;
-    load_columns.low = sequencer.load_mask.column_low;
-    load_columns.high = sequencer.load_mask.column_high;
-    load_columns.pick = sequencer.load_mask.pick_column;
-    load_columns.picked = sequencer.load_mask.picked_column;
+    for STREAM in names![alu move load] {
+        STREAM_columns.low = sequencer.STREAM_mask.column_low;
+        STREAM_columns.high = sequencer.STREAM_mask.column_high;
+        STREAM_columns.pick = sequencer.STREAM_mask.pick_column;
+        STREAM_columns.picked = sequencer.STREAM_mask.picked_column;
+    }
 
     // Registers of what goes to all PUs.
     alu_halfway = sequencer.alu;
@@ -190,43 +184,24 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
         column_moves_halfway[n] = sequencer.column_moves[n];
     }
     for s in 0..scalar_units.len() {
-        scalar_halfway[s] = sequencer.scalar[s];
-        scalar_sends_halfway[s] = sequencer.scalar_sends[s];
-        scalar_moves_halfway[s] = sequencer.scalar_moves[s];
-        scalar_loads_halfway[s] = sequencer.scalar_loads[s];
+        for NAME in names![scalar scalar_sends scalar_moves scalar_loads] {
+            NAME_halfway[s] = sequencer.NAME[s];
+        }
     }
 
     for r in 0..pus.len() {
-        alu_masks[r].row = row_numbers[r];
-        alu_masks[r].row_counter = row_counters[r];
-        alu_masks[r].flat = sequencer.alu_mask.flat;
-        alu_masks[r].low = sequencer.alu_mask.row_low;
-        alu_masks[r].high = sequencer.alu_mask.row_high;
-        alu_masks[r].pick = sequencer.alu_mask.pick_row;
-        alu_masks[r].picked = sequencer.alu_mask.picked_row;
-        alu_masks[r].above = alu_columns.above;
-        alu_masks[r].below = alu_columns.below;
-        alu_masks[r].chosen = alu_columns.chosen;
-        move_masks[r].row = row_numbers[r];
-        move_masks[r].row_counter = row_counters[r];
-        move_masks[r].flat = sequencer.move_mask.flat;
-        move_masks[r].low = sequencer.move_mask.row_low;
-        move_masks[r].high = sequencer.move_mask.row_high;
-        move_masks[r].pick = sequencer.move_mask.pick_row;
-        move_masks[r].picked = sequencer.move_mask.picked_row;
-        move_masks[r].above = move_columns.above;
-        move_masks[r].below = move_columns.below;
-        move_masks[r].chosen = move_columns.chosen;
-        load_masks[r].row = row_numbers[r];
-        load_masks[r].row_counter = row_counters[r];
-        load_masks[r].flat = sequencer.load_mask.flat;
-        load_masks[r].low = sequencer.load_mask.row_low;
-        load_masks[r].high = sequencer.load_mask.row_high;
-        load_masks[r].pick = sequencer.load_mask.pick_row;
-        load_masks[r].picked = sequencer.load_mask.picked_row;
-        load_masks[r].above = load_columns.above;
-        load_masks[r].below = load_columns.below;
-        load_masks[r].chosen = load_columns.chosen;
+        for STREAM in names![alu move load] {
+            STREAM_masks[r].row = row_numbers[r];
+            STREAM_masks[r].row_counter = row_counters[r];
+            STREAM_masks[r].flat = sequencer.STREAM_mask.flat;
+            STREAM_masks[r].low = sequencer.STREAM_mask.row_low;
+            STREAM_masks[r].high = sequencer.STREAM_mask.row_high;
+            STREAM_masks[r].pick = sequencer.STREAM_mask.pick_row;
+            STREAM_masks[r].picked = sequencer.STREAM_mask.picked_row;
+            STREAM_masks[r].above = STREAM_columns.above;
+            STREAM_masks[r].below = STREAM_columns.below;
+            STREAM_masks[r].chosen = STREAM_columns.chosen;
+        }
         group_masks[r].mask = load_masks[r].mask;
         group_masks[r].pick = sequencer.pick_group;
         group_masks[r].picked = sequencer.picked_group;
@@ -322,8 +297,9 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
         let rows = pus.len();
         scalar_units[s].beat = scalar_halfway[s];
         scalar_units[s].send = scalar_sends_halfway[s];
-        scalar_units[s].move_t0 = move_halfway.write_t0;
-        scalar_units[s].move_t1 = move_halfway.write_t1;
+        for PAD in TEMPORARIES {
+            scalar_units[s].move_PAD = move_halfway.write_PAD;
+        }
         scalar_units[s].move_destination = move_halfway.destination;
         scalar_units[s].move_here = scalar_moves_halfway[s].scalar;
         scalar_units[s].load_data = load_halfway.write_data;

@@ -24,7 +24,10 @@ use rust_hdl_core::prelude::*;
 /// What the bus of a PU carries to its PEs: the row's result or the global one.
 #[block]
 fn BusSelect(widths: &Widths) {
-    let (write_t0, write_t1, from_global): In;
+    for PAD in TEMPORARIES {
+        let write_PAD: In;
+    }
+    let from_global: In;
     let mask: In<{ widths.columns }>;
     let row: In<{ widths.word }>;
     let row_saturated: In;
@@ -36,15 +39,16 @@ fn BusSelect(widths: &Widths) {
     let word_saturated: Local;
     let nobody: Const<{ widths.columns }> = 0;
 
-    bus.write_t0 = write_t0;
-    bus.write_t1 = write_t1;
+    for PAD in TEMPORARIES {
+        bus.write_PAD = write_PAD;
+    }
     bus.word = row;
     word_saturated = row_saturated;
     if from_global {
         bus.word = global_word;
         word_saturated = global_saturated;
     }
-    saturated = word_saturated && (write_t0 || write_t1) && mask != nobody;
+    saturated = word_saturated && (any!(PAD in TEMPORARIES, write_PAD)) && mask != nobody;
 }
 
 /// Whether the row's own result is on its bus, and saturated.
@@ -71,13 +75,14 @@ fn ColumnSelect(widths: &Widths) {
     /// A saturated word of the column is taken.
     let saturated: Out;
 
-    bus.write_t0 = of_bus.write_t0;
-    bus.write_t1 = of_bus.write_t1;
+    for PAD in TEMPORARIES {
+        bus.write_PAD = of_bus.write_PAD;
+    }
     bus.word = of_bus.word;
     if across {
         bus.word = column_word;
     }
-    saturated = column_saturated && across && admitted && (of_bus.write_t0 || of_bus.write_t1);
+    saturated = column_saturated && across && admitted && (any!(PAD in TEMPORARIES, of_bus.write_PAD));
 }
 
 /// Whether one of its inputs is set.
@@ -95,7 +100,7 @@ pub(crate) fn AnyOf(count: u32) {
 }
 
 /// A row of PEs with its tree, its root and its bus.
-#[block(clock, reset, wires, reset_by = reset_now.bit(0))]
+#[block(clock, reset, wires, reset_by = reset_now.bit(0), long = "wires only, of the registers of everything that is broadcast")]
 pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let beat = |name: &str| widths.beat(name);
     let columns = widths.columns;
@@ -146,7 +151,10 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let parts_now: [Stage<PartBeat>; exchanges] = parked;
     /// One on machines with extremes.
     let resumed = [ResumedStart(); tiles > 0 && widths.extremes];
-    let (move_t0_now, move_t1_now, move_global_now): Flag;
+    for PAD in TEMPORARIES {
+        let move_PAD_now: Flag;
+    }
+    let move_global_now: Flag;
     let move_mask_now: Register<columns>;
     let (load_model_now, load_data_now): Flag;
     let load_mask_now: Register<columns>;
@@ -177,8 +185,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     reset_now = reset;
     alu_now = alu;
     alu_mask_now = alu_mask;
-    move_t0_now = moves.write_t0;
-    move_t1_now = moves.write_t1;
+    for PAD in TEMPORARIES {
+        move_PAD_now = moves.write_PAD;
+    }
     move_global_now = moves.global;
     move_mask_now = move_mask;
     load_model_now = load.write_model;
@@ -188,8 +197,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
 
     pipeline.beat = alu_now;
     write_address.load_model = load.write_model;
-    write_address.bus_t0 = moves.write_t0;
-    write_address.bus_t1 = moves.write_t1;
+    for PAD in TEMPORARIES {
+        write_address.bus_PAD = moves.write_PAD;
+    }
     write_address.loaded = load.model_address;
     write_address.loaded_data = load.data_address;
     write_address.moved = moves.destination;
@@ -197,8 +207,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     row_tree.give = pipeline.tree_t4;
     row_root.sum = row_tree.sum;
     row_root.beat = root_now;
-    bus.write_t0 = move_t0_now;
-    bus.write_t1 = move_t1_now;
+    for PAD in TEMPORARIES {
+        bus.write_PAD = move_PAD_now;
+    }
     bus.from_global = move_global_now;
     bus.mask = move_mask_now;
     bus.row = row_root.result;
@@ -248,10 +259,9 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     }
     // Pads that lie side by side.
     for n in 0..row_pads.len() {
-        row_pads[n].reads.model = pipeline.control.model_address;
-        row_pads[n].reads.data = pipeline.control.data_address;
-        row_pads[n].reads.t0 = pipeline.control.t0_address;
-        row_pads[n].reads.t1 = pipeline.control.t1_address;
+        for PAD in PADS {
+            row_pads[n].reads.PAD = pipeline.control.PAD_address;
+        }
         row_pads[n].addresses = write_address.addresses;
         for t in 0..row_pads[n].sums_write.len() {
             row_pads[n].sums_write[t] = parking[t].control.write_t4;

@@ -21,3 +21,11 @@ pub(crate) mod register;
 pub(crate) mod signal;
 pub(crate) mod text;
 pub(crate) mod wiring;
+
+/// A block under `#[block(leaf)]`, described twice: rust-hdl cannot express it.
+pub(crate) trait Leaf {
+    /// What its outputs are; nothing if it has none.
+    fn model(&mut self) {}
+    /// Its module in Verilog.
+    fn text(&self) -> String;
+}

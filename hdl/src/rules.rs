@@ -93,23 +93,16 @@ pub(crate) fn of(kind: &str, text: &str, machine: &Machine) -> String {
 }
 
 fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
-    for (pad, result, other) in [
-        ("model", "control_write_model_t7", "load_write_model"),
-        ("t0", "control_write_t0_t7", "bus_write_t0"),
-        ("t1", "control_write_t1_t7", "bus_write_t1"),
-    ] {
+    for pad in [Pad::Model].iter().chain(Pad::TEMPORARY) {
+        let (result, from) = (format!("control_write_{pad}_t7"), if *pad == Pad::Model { "load" } else { "bus" });
+        let other = format!("{from}_write_{pad}");
         let forbids = format!("A result and the bus or the loader write pad {pad} in one cycle, whatever the masks.");
         rules.forbid(&format!("two_writes_{pad}"), &forbids, format!("{result} && {other}"));
     }
     // One bit per pad: it was read in the cycle in which it was written.
     let met = Pad::ALL.map(|pad| {
-        let (name, write) = match pad {
-            Pad::Model => ("model", "model_port_write"),
-            Pad::Data => ("data", "gates_data_write"),
-            Pad::T0 => ("t0", "t0_port_write"),
-            Pad::T1 => ("t1", "t1_port_write"),
-        };
-        (pad as usize, format!("{write} && addresses_{name} == control_{name}_address"))
+        let write = if pad == Pad::Data { "gates_data_write".to_owned() } else { format!("{pad}_port_write") };
+        (pad as usize, format!("{write} && addresses_{pad} == control_{pad}_address"))
     });
     rules.memory +=
         "reg [3:0] met;\nreg factor_met, factor_met_t3, start_met, start_met_t3;\nalways @(posedge clock) begin\n";
@@ -179,7 +172,8 @@ fn control_pipeline(rules: &mut Rules, machine: &Machine) {
         rules.forbid("align_not_listed", "A start is shifted by an amount that this grid does not have.", broken);
     }
     if let Some(other) = not_listed(amount(machine), machine.shifts()) {
-        let writes = "(beat_write_model || beat_write_t0 || beat_write_t1)";
+        let writes = [Pad::Model].iter().chain(Pad::TEMPORARY).map(|pad| format!("beat_write_{pad}"));
+        let writes = format!("({})", writes.collect::<Vec<_>>().join(" || "));
         let broken = format!("beat_valid && beat_last && !beat_negative && {writes} && {other}");
         rules.forbid("shift_not_listed", "A result is shifted by an amount that this grid does not have.", broken);
     }

@@ -67,3 +67,22 @@ fn the_map_names_every_module() {
         assert!(named || name == "lib" || depth > 2, "lib.rs does not name {}", file.display());
     }
 }
+
+/// Lines of code of each block of a file, with its attribute; clippy does not see what a macro makes.
+fn blocks(text: &str) -> Vec<(&str, usize)> {
+    let items = text.split("\n#[block").skip(1).filter_map(|rest| rest.split_once("\n}\n"));
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    items.map(|(item, _)| (item.lines().next().unwrap(), item.lines().filter(code).count() - 2)).collect()
+}
+
+#[test]
+fn long_blocks_say_why() {
+    assert_eq!(blocks("\n#[block(clock)]\nfn A() {\n    // b\n\n    b = c;\n}\n"), [("(clock)]", 1)]);
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    for file in files {
+        for (head, lines) in blocks(&fs::read_to_string(&file).unwrap()) {
+            assert_eq!(lines > 60, head.contains("long = "), "{}: a block of {lines} lines: {head}", file.display());
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! How a program is read: which function of it, what stays in the grid, and how large it may be.
 
 use super::Train;
-use super::values::{LimitName, parse_limit, parse_setting};
+use super::values::{DATA, limits, parse_limit, parse_setting};
 use clap::Args;
 use sim::data::file;
 use std::str::FromStr;
@@ -54,16 +54,17 @@ fn parse_state(text: &str) -> Result<(String, String), String> {
 /// Limits that can be raised.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Limits {
-    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors, statements, operands, `operands_in_all`, `data_mib` (memory for a data file); may be repeated
+    /// Limits of the tool by name.
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
-    pub limit: Vec<(LimitName, u64)>,
+    #[arg(help = format!("Limit of the tool: {} (memory for a data file); may be repeated", limits()))]
+    pub limit: Vec<(String, u64)>,
 }
 
 impl Limits {
     /// How large a data file may be.
     pub fn data(&self) -> file::Limits {
-        let said = self.limit.iter().rev().find(|(name, _)| *name == LimitName::DataMib);
-        said.map_or_else(file::Limits::default, |&(_, mib)| file::Limits::of_memory(mib))
+        let said = self.limit.iter().rev().find(|(name, _)| name == DATA);
+        said.map_or_else(file::Limits::default, |(_, mib)| file::Limits::of_memory(*mib))
     }
 }
 
@@ -74,12 +75,12 @@ impl From<Limits> for Entry {
 }
 
 /// What `--limit` is to a training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowsOrLimit {
     /// Rows of each part.
     Rows(usize),
     /// A limit of the tool.
-    Limit(LimitName, u64),
+    Limit(String, u64),
 }
 
 impl RowsOrLimit {
@@ -109,9 +110,9 @@ impl Train {
 
     /// The limits that are raised or lowered.
     pub fn limits(&self) -> Limits {
-        let limit = self.limit.iter().filter_map(|limit| match *limit {
+        let limit = self.limit.iter().filter_map(|limit| match limit {
             RowsOrLimit::Rows(_) => None,
-            RowsOrLimit::Limit(name, value) => Some((name, value)),
+            RowsOrLimit::Limit(name, value) => Some((name.clone(), *value)),
         });
         Limits { limit: limit.collect() }
     }

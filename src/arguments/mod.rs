@@ -14,7 +14,7 @@ pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use places::guard;
 pub use plan::{PlanOptions, SelectionOptions};
 pub use typed::typed;
-pub use values::{Dialect, Format, LimitName, Ranks, TemplateName, When};
+pub use values::{Dialect, Format, Ranks, TemplateName, When};
 
 use arch::rtl::CoreName;
 use clap::{Args, Parser, Subcommand};

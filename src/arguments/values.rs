@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use compiler::language::Language;
+use compiler::language::{Language, Limits};
 use sim::train::compared::Compare;
 use std::ops::Range;
 use workbench::Rung;
@@ -78,32 +78,24 @@ pub(super) fn parse_gaussian(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
-/// A limit of the tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum LimitName {
-    Depth,
-    Rank,
-    Elements,
-    ElementsInAll,
-    Points,
-    Errors,
-    Statements,
-    Operands,
-    OperandsInAll,
-    DataMib,
+/// The limit of the memory for a data file; the others are those of a language.
+pub(super) const DATA: &str = "data_mib";
+
+/// Names of all limits.
+pub(super) fn limits() -> String {
+    [Limits::NAMES, &[DATA]].concat().join(", ")
 }
 
-pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
+pub(super) fn parse_limit(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
-    let name = LimitName::from_str(name.trim(), false).map_err(|_| {
-        let names = LimitName::value_variants().iter().filter_map(LimitName::to_possible_value);
-        format!("the limits are {}", names.map(|name| name.get_name().to_owned()).collect::<Vec<_>>().join(", "))
-    })?;
+    let name = name.trim();
+    if name != DATA && !Limits::NAMES.contains(&name) {
+        return Err(format!("the limits are {}", limits()));
+    }
     match value.trim().parse::<u64>() {
         // Deeper nesting than this has no room on the stack.
-        Ok(value) if name == LimitName::Depth && value > 1024 => Err("depth is at most 1024".to_owned()),
-        Ok(value) if value > 0 => Ok((name, value)),
+        Ok(value) if name == "depth" && value > 1024 => Err("depth is at most 1024".to_owned()),
+        Ok(value) if value > 0 => Ok((name.to_owned(), value)),
         _ => Err(format!("`{value}` is not a number above 0")),
     }
 }

@@ -342,7 +342,7 @@ impl Training {
             Shape::Cosine => format!("{rate:?} over {epochs} epochs"),
             _ => format!("{rate:?}"),
         });
-        [
+        let shown = [
             ("tabla-gen", env!("CARGO_PKG_VERSION").to_owned()),
             ("program", text(&self.samples.program.to_string())),
             ("data", short(data)),
@@ -355,12 +355,11 @@ impl Training {
             ("order", format!("{order:?}").to_lowercase()),
             ("rate", rate),
             ("validation", validation.len().to_string()),
-            ("patience", self.samples.settings.patience.map_or("none".to_owned(), |epochs| epochs.to_string())),
             ("seed", seed.to_string()),
             ("stalls", how.stalls.map_or("none".to_owned(), |seed| seed.to_string())),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        ];
+        let all = shown.into_iter().chain(self.samples.settings.identity());
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// The weights of a training, to be kept.

@@ -23,12 +23,23 @@ pub const SHIFT_BITS: u32 = 6;
 /// Field behind a shift amount, of machines with `rectifiers`: a negative result becomes 0.
 pub const POSITIVE: &str = "positive";
 
-/// Words for the pads.
-const PADS: [&str; 4] = ["model", "data", "t0", "t1"];
+/// Words for the pads, and `more`.
+const fn pads_and<const N: usize>(more: &[&'static str]) -> [&'static str; N] {
+    let (mut all, mut n) = ([""; N], 0);
+    while n < N {
+        all[n] = if n < Pad::COUNT { Pad::NAMES[n] } else { more[n - Pad::COUNT] };
+        n += 1;
+    }
+    all
+}
+/// What operands `b` and `c` may be, and bits of either.
+const B: [&str; Pad::COUNT + 1] = pads_and(&["immediate"]);
+const C: [&str; Pad::COUNT + 2] = pads_and(&["immediate", "zero"]);
+const OPERAND_BITS: u32 = C.len().next_power_of_two().ilog2();
 /// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
-const FACTORS: [&str; 8] = ["model", "data", "t0", "t1", "model_less_b", "data_less_b", "t0_less_b", "t1_less_b"];
+const FACTORS: [&str; 2 * Pad::COUNT] = pads_and(&["model_less_b", "data_less_b", "t0_less_b", "t1_less_b"]);
 /// Bit of operand `a` that says so.
-pub const SQUARE_BIT: u32 = PADS.len().ilog2();
+pub const SQUARE_BIT: u32 = Pad::COUNT.ilog2();
 
 /// Words for the levels of loops, and for none of them.
 const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "none"];
@@ -55,12 +66,7 @@ fn mask(walk: &mut dyn WalkFields, machine: &Machine, mask: &mut Mask) {
 
 /// Address bits of a pad (the data pad's without its bank bit).
 pub fn pad_bits(machine: &Machine, pad: Pad) -> u32 {
-    let depth = match pad {
-        Pad::Model => machine.model_depth(),
-        Pad::Data => machine.data_depth(),
-        Pad::T0 | Pad::T1 => machine.temporary_depth(),
-    };
-    ceil_log2(u64::from(depth)).max(1)
+    ceil_log2(u64::from(pad.depth(machine))).max(1)
 }
 
 /// Address bits of the gradient pad; 0 where there is none.
@@ -100,7 +106,7 @@ fn widest_pad_bits(machine: &Machine) -> u32 {
 }
 
 fn pad_from(number: u32) -> Pad {
-    Pad::ALL[number as usize % 4]
+    Pad::ALL[number as usize % Pad::COUNT]
 }
 
 fn unit(walk: &mut dyn WalkFields, name: &str, unit: &mut Unit) {
@@ -141,7 +147,7 @@ fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
 
 /// Where a pad is read.
 fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstruction) {
-    walk.address(PADS[pad as usize], pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
+    walk.address(Pad::NAMES[pad as usize], pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
 }
 
 /// Whether a negative result becomes 0, behind the shift amount: hardware takes both for one field.
@@ -163,24 +169,21 @@ fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstructio
         i.square = a >> SQUARE_BIT == 1;
     } else {
         walk.absent("square", u32::from(i.square));
-        walk.choice("a", SQUARE_BIT, &PADS, &mut a);
+        walk.choice("a", SQUARE_BIT, &Pad::NAMES, &mut a);
     }
     i.a = pad_from(a);
-    let mut b = match i.b {
-        Factor::Pad(pad) => pad as u32,
-        Factor::Immediate => 4,
-    };
-    walk.choice("b", 3, &["model", "data", "t0", "t1", "immediate"], &mut b);
-    i.b = if b >= 4 { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
+    let mut b = if let Factor::Pad(pad) = i.b { pad as u32 } else { Pad::COUNT as u32 };
+    walk.choice("b", OPERAND_BITS, &B, &mut b);
+    i.b = if b as usize >= Pad::COUNT { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
     let mut c = match i.c {
         Start::Pad(pad) => pad as u32,
-        Start::Immediate => 4,
-        Start::Zero => 5,
+        Start::Immediate => Pad::COUNT as u32,
+        Start::Zero => Pad::COUNT as u32 + 1,
     };
-    walk.choice("c", 3, &["model", "data", "t0", "t1", "immediate", "zero"], &mut c);
-    i.c = match c {
-        0..=3 => Start::Pad(pad_from(c)),
-        4 => Start::Immediate,
+    walk.choice("c", OPERAND_BITS, &C, &mut c);
+    i.c = match c as usize {
+        ..Pad::COUNT => Start::Pad(pad_from(c)),
+        Pad::COUNT => Start::Immediate,
         _ => Start::Zero,
     };
     // Only machines with extremes have the bit that says comparing.
@@ -209,7 +212,7 @@ impl Instruction for AluInstruction {
             interval: 1,
             counts: [1; LEVELS],
             reduce: 0,
-            reads: [Address::default(); 4],
+            reads: [Address::default(); Pad::COUNT],
             a: Pad::Model,
             b: Factor::Immediate,
             square: false,
@@ -485,7 +488,7 @@ mod tests {
         assert_eq!(AluInstruction::layout(&with).bits, AluInstruction::layout(&machine()).bits + 1);
         assert_eq!(square.encode(&machine()).map_err(|error| error.field), Err("square".to_owned()));
         let scalar = Machine::try_from(MachineSpec { scalar: Some(true), ..MachineSpec::from(with) }).expect("a grid");
-        let alu = AluInstruction { reads: [Address::default(); 4], square: true, ..an_instruction() };
+        let alu = AluInstruction { reads: [Address::default(); Pad::COUNT], square: true, ..an_instruction() };
         let unit = ScalarInstruction::of(alu, true);
         assert_eq!(ScalarInstruction::decode(&scalar, &unit.encode(&scalar).expect("it fits")), unit);
     }

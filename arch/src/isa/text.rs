@@ -12,12 +12,7 @@ use std::fmt::{Display, Formatter, Result};
 
 impl Display for Pad {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(match self {
-            Pad::Model => "model",
-            Pad::Data => "data",
-            Pad::T0 => "t0",
-            Pad::T1 => "t1",
-        })
+        f.write_str(Pad::NAMES[*self as usize])
     }
 }
 

@@ -82,14 +82,14 @@ choice! {
     };
     /// Step scaled by the sum of squared gradients.
     Adagrad "adagrad" {
-        /// Added to the denominator for stability.
+        /// Added to the denominator, where 1e-8 is 0 in 16 bits.
         epsilon: f64 as "epsilon", Positive, Some(1e-4);
     };
     /// Step scaled by a running mean of squared gradients.
     Rmsprop "rmsprop" {
         /// Decay of the running mean square (beta2).
         decay: f64 as "decay", Fraction, Some(0.99);
-        /// Added to the denominator for stability.
+        /// Added to the denominator, where 1e-8 is 0 in 16 bits.
         epsilon: f64 as "epsilon", Positive, Some(1e-4);
     };
     /// Running means of gradients and of their squares.
@@ -98,7 +98,7 @@ choice! {
         momentum: f64 as "momentum", Fraction, Some(0.9);
         /// Decay of the running mean square (beta2).
         decay: f64 as "decay", Fraction, Some(0.999);
-        /// Added to the denominator for stability.
+        /// Added to the denominator, where 1e-8 is 0 in 16 bits.
         epsilon: f64 as "epsilon", Positive, Some(1e-4);
     };
     /// The sign of a running mean of gradients: each step is as long as the rate.

@@ -229,17 +229,17 @@ pub struct Operation {
     pub origin: Origin,
 }
 
-/// What an operation computes.
+/// What an operation computes, of operands as they are written or, for those that run it, as they are found.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum Kind<O = Operand> {
     /// `finish((start << align) ± sum(a * b))`
     MultiplyAdd {
         /// Where accumulation starts; `None`: there is nothing before the first product. Its index mentions free iterators only.
-        start: Option<Operand>,
+        start: Option<O>,
         /// Left shift of the start.
         align: u32,
         /// The factors, the first of which is not a constant; `None`: nothing is added.
-        product: Option<(Operand, Operand)>,
+        product: Option<(O, O)>,
         /// Their difference, which is exact, is what is multiplied, by itself.
         square: bool,
         /// Exponent of a power of two that every product is multiplied with by moving the binary point: a constant factor
@@ -257,7 +257,7 @@ pub enum Kind {
     /// Left-to-right product over the reduction iterators, rounded at each step.
     Product {
         /// The factor.
-        factor: Operand,
+        factor: O,
         /// Right shift after each multiplication (the fraction bits of `factor`).
         shift: u32,
         /// The start of the chain: 1 in the format of the result.
@@ -266,9 +266,9 @@ pub enum Kind {
     /// `out = dividend * 2^places / divisor`, rounded once ([`arch::division::divide`]); no reduction iterators.
     Divide {
         /// What is divided.
-        dividend: Operand,
+        dividend: O,
         /// By what.
-        divisor: Operand,
+        divisor: O,
         /// Left shift of the dividend.
         places: u32,
         /// How the quotient becomes a word.
@@ -279,8 +279,26 @@ pub enum Kind {
         /// Which table.
         table: usize,
         /// The argument.
-        input: Operand,
+        input: O,
     },
+}
+
+impl<O> Kind<O> {
+    /// The same of other operands.
+    pub fn map<P>(&self, mut other: impl FnMut(&O) -> P) -> Kind<P> {
+        match *self {
+            Kind::MultiplyAdd { ref start, align, ref product, square, scale, combine, shift, finish, bound } => {
+                let (start, product) =
+                    (start.as_ref().map(&mut other), product.as_ref().map(|(a, b)| (other(a), other(b))));
+                Kind::MultiplyAdd { start, align, product, square, scale, combine, shift, finish, bound }
+            }
+            Kind::Product { ref factor, shift, one } => Kind::Product { factor: other(factor), shift, one },
+            Kind::Divide { ref dividend, ref divisor, places, rounding } => {
+                Kind::Divide { dividend: other(dividend), divisor: other(divisor), places, rounding }
+            }
+            Kind::Function { table, ref input } => Kind::Function { table, input: other(input) },
+        }
+    }
 }
 
 /// How a sum becomes a word.

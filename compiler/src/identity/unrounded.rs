@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         let formula = self.formula(operation, arithmetic);
         let mut point: Vec<i64> = iterators.iter().map(|&(low, _)| low).collect();
         loop {
-            let value = formula.value(&self.elements, (operation.free, reduced), &mut point, arithmetic);
+            let value = self.value(&formula, (operation.free, reduced), &mut point, arithmetic);
             let place = place.at(&point) as usize;
             // A quotient by 0 has no value.
             self.elements[operation.out.0][place] = value.unwrap_or(Value::ZERO);
@@ -125,30 +125,76 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn formula(&self, operation: &Operation, arithmetic: &Arithmetic) -> Formula {
-        let source = |operand: &Operand| self.source(operand, arithmetic);
-        match &operation.kind {
+    /// The value at a point of the free iterators.
+    fn value(
+        &self,
+        formula: &Kind<Source>,
+        (free, reduced): (usize, &[(i64, i64)]),
+        point: &mut [i64],
+        arithmetic: &mut Arithmetic,
+    ) -> Option<Value> {
+        let elements = &self.elements;
+        match formula {
             Kind::MultiplyAdd { start, product, square, scale, combine, finish, .. } => {
-                // A mask is bounded where nothing is seen of it.
-                let bounded = self.program.tensors[operation.out.0].name.ends_with(fixed::NEAR);
-                Formula::MultiplyAdd {
-                    start: start.as_ref().filter(|_| !bounded).map(source),
-                    product: product.as_ref().map(|(a, b)| (source(a), source(b))),
-                    square: *square,
-                    scale: Value::weight(libm::ldexp(1.0, *scale)),
-                    combine: *combine,
-                    finish: *finish,
+                let scale = Value::weight(libm::ldexp(1.0, *scale));
+                let mut total = start.as_ref().map(|start| start.at(elements, point));
+                while let Some((a, b)) = product.as_ref().filter(|_| has_points(reduced)) {
+                    let (a, b) = (a.at(elements, point), b.at(elements, point));
+                    let product = if *square { a.minus(b).times(a.minus(b)) } else { a.times(b) };
+                    total = Some(combined(*combine, total, product.times(scale), arithmetic));
+                    if !advance(&mut point[free..], reduced) {
+                        break;
+                    }
+                }
+                let total = total.unwrap_or(Value::ZERO);
+                match finish {
+                    Finish::Round => Some(total),
+                    Finish::Whole(Rounding::Nearest) => arithmetic.call(Function::Rint, &[total]),
+                    // Of what is there beside the one value that is rounded down the law says the rest.
+                    Finish::Whole(Rounding::Down) => {
+                        let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
+                        arithmetic.call(Function::Floor, &[value.at(elements, point)])
+                    }
+                    Finish::Positive => arithmetic.binary(Binary::Max, total, Value::ZERO),
+                    Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
                 }
             }
-            Kind::Product { factor, .. } => Formula::Product(source(factor)),
-            Kind::Divide { dividend, divisor, rounding, .. } => Formula::Divide {
-                dividend: source(dividend),
-                divisor: source(divisor),
-                rounding: *rounding,
-                by_constant: matches!(divisor, Operand::Constant { .. }),
-            },
-            Kind::Function { table, input } => Formula::Function(self.program.tables[*table].function, source(input)),
+            Kind::Product { factor, .. } => {
+                let mut total = Value::ONE;
+                while has_points(reduced) {
+                    total = total.times(factor.at(elements, point));
+                    if !advance(&mut point[free..], reduced) {
+                        break;
+                    }
+                }
+                Some(total)
+            }
+            Kind::Divide { dividend, divisor, rounding, .. } => {
+                let (a, b) = (dividend.at(elements, point), divisor.at(elements, point));
+                match rounding {
+                    Rounding::Down => arithmetic.binary(Binary::DivFloor, a, b),
+                    Rounding::Nearest if matches!(divisor, Source::Constant(_)) => {
+                        arithmetic.divide_by_constant(Binary::DivControlled, a, b)
+                    }
+                    Rounding::Nearest => arithmetic.binary(Binary::DivControlled, a, b),
+                }
+            }
+            Kind::Function { table, input } => {
+                arithmetic.call(self.program.tables[*table].function, &[input.at(elements, point)])
+            }
         }
+    }
+
+    /// The formula of an operation, with the places of its operands worked out.
+    fn formula(&self, operation: &Operation, arithmetic: &Arithmetic) -> Kind<Source> {
+        let mut formula = operation.kind.map(|operand| self.source(operand, arithmetic));
+        // A mask is bounded where nothing is seen of it.
+        if let Kind::MultiplyAdd { start, .. } = &mut formula
+            && self.program.tensors[operation.out.0].name.ends_with(fixed::NEAR)
+        {
+            *start = None;
+        }
+        formula
     }
 
     fn source(&self, operand: &Operand, arithmetic: &Arithmetic) -> Source {
@@ -178,82 +224,6 @@ impl Source {
         match self {
             Source::Constant(value) => *value,
             Source::Element(tensor, form) => elements[*tensor][form.at(point) as usize],
-        }
-    }
-}
-
-/// The formula of an operation.
-enum Formula {
-    MultiplyAdd {
-        start: Option<Source>,
-        product: Option<(Source, Source)>,
-        square: bool,
-        scale: Value,
-        combine: Combine,
-        finish: Finish,
-    },
-    Product(Source),
-    Divide {
-        dividend: Source,
-        divisor: Source,
-        rounding: Rounding,
-        by_constant: bool,
-    },
-    Function(Function, Source),
-}
-
-impl Formula {
-    /// The value at a point of the free iterators.
-    fn value(
-        &self,
-        elements: &[Vec<Value>],
-        (free, reduced): (usize, &[(i64, i64)]),
-        point: &mut [i64],
-        arithmetic: &mut Arithmetic,
-    ) -> Option<Value> {
-        match self {
-            Formula::MultiplyAdd { start, product, square, scale, combine, finish } => {
-                let mut total = start.as_ref().map(|start| start.at(elements, point));
-                while let Some((a, b)) = product.as_ref().filter(|_| has_points(reduced)) {
-                    let (a, b) = (a.at(elements, point), b.at(elements, point));
-                    let product = if *square { a.minus(b).times(a.minus(b)) } else { a.times(b) };
-                    total = Some(combined(*combine, total, product.times(*scale), arithmetic));
-                    if !advance(&mut point[free..], reduced) {
-                        break;
-                    }
-                }
-                let total = total.unwrap_or(Value::ZERO);
-                match finish {
-                    Finish::Round => Some(total),
-                    Finish::Whole(Rounding::Nearest) => arithmetic.call(Function::Rint, &[total]),
-                    // Of what is there beside the one value that is rounded down the law says the rest.
-                    Finish::Whole(Rounding::Down) => {
-                        let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
-                        arithmetic.call(Function::Floor, &[value.at(elements, point)])
-                    }
-                    Finish::Positive => arithmetic.binary(Binary::Max, total, Value::ZERO),
-                    Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
-                }
-            }
-            Formula::Product(factor) => {
-                let mut total = Value::ONE;
-                while has_points(reduced) {
-                    total = total.times(factor.at(elements, point));
-                    if !advance(&mut point[free..], reduced) {
-                        break;
-                    }
-                }
-                Some(total)
-            }
-            Formula::Divide { dividend, divisor, rounding, by_constant } => {
-                let (a, b) = (dividend.at(elements, point), divisor.at(elements, point));
-                match rounding {
-                    Rounding::Down => arithmetic.binary(Binary::DivFloor, a, b),
-                    Rounding::Nearest if *by_constant => arithmetic.divide_by_constant(Binary::DivControlled, a, b),
-                    Rounding::Nearest => arithmetic.binary(Binary::DivControlled, a, b),
-                }
-            }
-            Formula::Function(function, input) => arithmetic.call(*function, &[input.at(elements, point)]),
         }
     }
 }

@@ -54,7 +54,7 @@ fn mask(lanes: &Lanes, loops: usize, machine: &Machine) -> Mask {
 
 /// The alu instruction of a job, without its delay.
 fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
-    let mut reads = [Address::default(); 4];
+    let mut reads = [Address::default(); Pad::COUNT];
     let mut read = |access: &Access| {
         let home = homes[access.storage.0];
         reads[home.pad as usize] = address(access, home);
@@ -125,7 +125,7 @@ fn moves(job: &Job, homes: &[Home], machine: &Machine) -> Option<MoveInstruction
         _ => return None,
     };
     let home = homes[write.storage.0];
-    assert!(matches!(home.pad, Pad::T0 | Pad::T1), "a bus cannot write the pad of {}", job.what);
+    assert!(Pad::TEMPORARY.contains(&home.pad), "a bus cannot write the pad of {}", job.what);
     // The summed loops, innermost, are one beat of the move stream; its other loops are the job's.
     let outer = &job.loops[..job.loops.len() - job.reduce];
     let mut written = write.clone();

@@ -94,7 +94,7 @@ type Word = (Pad, usize);
 
 /// The highest address of each pad: addresses count modulo its size.
 #[derive(Debug, Clone, Copy)]
-struct Highest([i64; 4]);
+struct Highest([i64; Pad::COUNT]);
 
 impl Highest {
     fn of(machine: &Machine) -> Highest {
@@ -459,14 +459,14 @@ struct Known<'a> {
 struct Pads<'a> {
     machine: &'a Machine,
     broken: &'a Broken,
-    words: [Vec<Known<'a>>; 4],
-    busy: [Option<u64>; 4],
+    words: [Vec<Known<'a>>; Pad::COUNT],
+    busy: [Option<u64>; Pad::COUNT],
 }
 
 impl<'a> Pads<'a> {
     fn new(machine: &'a Machine, broken: &'a Broken) -> Pads<'a> {
         let words = Pad::ALL.map(|pad| vec![Known::default(); 1 << pad_bits(machine, pad)]);
-        Pads { machine, broken, words, busy: [None; 4] }
+        Pads { machine, broken, words, busy: [None; Pad::COUNT] }
     }
 
     fn take_port(&mut self, pad: Pad, cycle: u64) {

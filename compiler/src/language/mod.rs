@@ -131,43 +131,54 @@ pub struct Options {
     pub training: Option<Training>,
 }
 
-/// Sizes beyond which a program is refused (E-LIMIT), so that a typing error does not eat the memory of the computer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Nested parentheses and operators.
-    pub depth: usize,
-    /// Dimensions of a tensor.
-    pub rank: usize,
-    /// Elements of one tensor.
-    pub elements: u64,
-    /// Elements of all tensors.
-    pub elements_in_all: u64,
-    /// Points of one loop nest.
-    pub points: u64,
-    /// Errors reported in one run.
-    pub errors: usize,
-    /// Statements, those that a front end makes of one included: some passes look at every pair of them.
-    pub statements: u64,
-    /// Operands and operations of one statement: the work of the passes grows with their square.
-    pub operands: u64,
-    /// Operands and operations of all statements.
-    pub operands_in_all: u64,
+macro_rules! limits {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty = $default:expr;)+) => {
+        /// Sizes beyond which a program is refused (E-LIMIT), so that a typing error does not eat the memory of the computer.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct Limits {
+            $($(#[$doc])+ pub $name: $type,)+
+        }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($name: $default),+ }
+            }
+        }
+
+        impl Limits {
+            /// Their names.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+
+            /// Move the one of this name, if there is one.
+            pub fn set(&mut self, name: &str, value: u64) {
+                match name {
+                    $(stringify!($name) => self.$name = <$type>::try_from(value).unwrap_or(<$type>::MAX),)+
+                    _ => {}
+                }
+            }
+        }
+    };
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            depth: 256,
-            rank: 16,
-            elements: 1 << 24,
-            elements_in_all: 1 << 26,
-            points: 1 << 32,
-            errors: 20,
-            statements: 1 << 14,
-            operands: 512,
-            operands_in_all: 1 << 17,
-        }
-    }
+limits! {
+    /// Nested parentheses and operators.
+    depth: usize = 256;
+    /// Dimensions of a tensor.
+    rank: usize = 16;
+    /// Elements of one tensor.
+    elements: u64 = 1 << 24;
+    /// Elements of all tensors.
+    elements_in_all: u64 = 1 << 26;
+    /// Points of one loop nest.
+    points: u64 = 1 << 32;
+    /// Errors reported in one run.
+    errors: usize = 20;
+    /// Statements, those that a front end makes of one included: some passes look at every pair of them.
+    statements: u64 = 1 << 14;
+    /// Operands and operations of one statement: the work of the passes grows with their square.
+    operands: u64 = 512;
+    /// Operands and operations of all statements.
+    operands_in_all: u64 = 1 << 17;
 }
 
 /// A program and its warnings, or everything that is wrong with it.

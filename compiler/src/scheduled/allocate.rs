@@ -21,7 +21,7 @@ pub struct Words {
     pub model: u32,
     /// Data pad, one bank.
     pub data: u32,
-    /// The fuller of the two temporary pads.
+    /// The fullest temporary pad.
     pub temporary: u32,
     /// Gradient pad.
     pub gradient: u32,
@@ -126,7 +126,7 @@ pub(crate) fn allocate(coloured: &Coloured, jobs: &[Job], windows: &[Cycles]) ->
     let (storages, pads) = (&coloured.program.storages, &coloured.pads);
     let lives = lifetimes(storages, jobs, windows);
     let mut homes: Vec<Home> = pads.iter().map(|&pad| Home { pad, base: 0 }).collect();
-    let mut tops = [0u32; 4];
+    let mut tops = [0u32; Pad::COUNT];
     // Long lives first, so that what stays forever lies at the bottom of its pad.
     let mut order: Vec<usize> = (0..storages.len()).filter(|&s| lives[s].is_some()).collect();
     order.sort_by_key(|&s| {
@@ -160,7 +160,7 @@ pub(crate) fn allocate(coloured: &Coloured, jobs: &[Job], windows: &[Cycles]) ->
     let words = Words {
         model: tops[Pad::Model as usize],
         data: tops[Pad::Data as usize],
-        temporary: tops[Pad::T0 as usize].max(tops[Pad::T1 as usize]),
+        temporary: Pad::TEMPORARY.iter().map(|&pad| tops[pad as usize]).max().unwrap_or(0),
         gradient: jobs.iter().filter_map(parked_end).max().unwrap_or(0),
     };
     Allocation { homes, words }

@@ -19,13 +19,16 @@ pub(crate) struct Coloured {
     pub(crate) pads: Vec<Pad>,
 }
 
+/// Pads of what PEs compute, in the order in which they are tried.
+const ANY: &[Pad] = &[Pad::T0, Pad::T1, Pad::Model];
+
 /// Pads that a storage may have: temporaries written from the bus, or by the scalar unit, cannot lie in the model pad.
 fn choices(storage: &Storage, from_bus: bool) -> &'static [Pad] {
     match storage.role {
         Role::Input => &[Pad::Data],
         Role::State | Role::Parameter(_) => &[Pad::Model],
-        Role::Temporary | Role::Output if from_bus => &[Pad::T0, Pad::T1],
-        Role::Temporary | Role::Output => &[Pad::T0, Pad::T1, Pad::Model],
+        Role::Temporary | Role::Output if from_bus => Pad::TEMPORARY,
+        Role::Temporary | Role::Output => ANY,
     }
 }
 
@@ -138,8 +141,8 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
         }
         if let Some(access) = collision {
             let copy = copy_operand(&access, &mut job, &mut storages);
-            let free = [Pad::T0, Pad::T1, Pad::Model].into_iter().find(|pad| !taken.contains(pad));
-            pads.push(Some(free.expect("three operands use at most three of four pads")));
+            let free = ANY.iter().copied().find(|pad| !taken.contains(pad));
+            pads.push(Some(free.expect("the other operands leave one of them")));
             from_bus.push(job.on == Datapath::Scalar);
             in_unit.push(job.on == Datapath::Scalar);
             queue.push(job);

@@ -121,5 +121,5 @@ pub(crate) fn tile<N: FromStr>(cursor: &mut Cursor, step: N) -> Result<N, Diagno
 fn pad(cursor: &mut Cursor) -> Result<Pad, Diagnostic> {
     cursor.expect("in")?;
     let pad = Pad::ALL.into_iter().find(|pad| cursor.take(&pad.to_string()));
-    pad.ok_or_else(|| cursor.expected("`model`, `data`, `t0` or `t1`"))
+    pad.ok_or_else(|| cursor.expected("the name of a pad"))
 }

@@ -226,7 +226,7 @@ pub(crate) struct Timetable<'a> {
     /// Footprint of the gradient pad: when each is read, and when the next tile may read it. No two jobs share one.
     parked: [Vec<Trace>; 2],
     /// Per datapath and pad: when its write port is taken.
-    ports: [[Vec<Pace>; 4]; Datapath::ALL.len()],
+    ports: [[Vec<Pace>; Pad::COUNT]; Datapath::ALL.len()],
     /// First cycle in which each datapath's stream is free.
     free: [u64; Datapath::ALL.len()],
     root: u64,

@@ -58,7 +58,7 @@ fn verify_job(program: &Program, job: &Job) -> Check {
     let carried = matches!(job.sink, Sink::Tree { .. }) || job.on == Datapath::Scalar;
     if let Some(write) = job.write().filter(|_| carried) {
         let pad = program.homes[write.storage.0].pad;
-        law!(2, matches!(pad, Pad::T0 | Pad::T1), "a bus cannot write {pad}");
+        law!(2, Pad::TEMPORARY.contains(&pad), "a bus cannot write {pad}");
     }
     Ok(())
 }
@@ -80,18 +80,13 @@ fn verify_reads(program: &Program, job: &Job) -> Check {
 
 /// Laws 2 and 4: pads.
 fn verify_home(storage: &Storage, home: Home, machine: &Machine) -> Check {
-    let depth = match home.pad {
-        Pad::Model => machine.model_depth(),
-        Pad::Data => machine.data_depth(),
-        Pad::T0 | Pad::T1 => machine.temporary_depth(),
-    };
     let right = match storage.role {
         Role::Input => home.pad == Pad::Data,
         Role::State | Role::Parameter(_) => home.pad == Pad::Model,
         Role::Temporary | Role::Output => home.pad != Pad::Data,
     };
     law!(2, right, "it lies in {}", home.pad);
-    law!(2, home.base + storage.words <= depth, "it lies beyond the end of {}", home.pad);
+    law!(2, home.base + storage.words <= home.pad.depth(machine), "it lies beyond the end of {}", home.pad);
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! From a function to the items of a block.
 
-use crate::field::{Field, declared};
+use crate::field::{Field, Kind, declared};
 use crate::options::Options;
+use crate::unroll::unrolled;
 use crate::{behaviour, wires};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -17,7 +18,7 @@ pub(crate) struct Named {
 /// See [`crate::block`].
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
-    let ItemFn { attrs, vis, sig, block, .. } = syn::parse2(item)?;
+    let ItemFn { attrs, vis, sig, block, .. } = syn::parse2(unrolled(item)?)?;
     check(&sig)?;
     let named = Named { head: options.head(&sig.ident, &attrs)?, name: sig.ident };
     let (mut fields, values, statements) = parts(block.stmts, &options)?;
@@ -37,7 +38,9 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     } else {
         (quote!(), quote!())
     };
-    let logic = if options.wires {
+    let logic = if options.leaf {
+        leaf(name, &fields)
+    } else if options.wires {
         wires::logic(&named, &fields, &statements, &options)?
     } else {
         behaviour::logic(&named, &fields, statements, &options)?
@@ -54,6 +57,21 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         }
         #logic
     })
+}
+
+/// `Logic` of a block whose model and text are its `Leaf`.
+fn leaf(name: &Ident, fields: &[Field]) -> TokenStream {
+    let driven = fields.iter().filter(|field| matches!(field.kind, Kind::Out | Kind::Local)).map(|field| {
+        let name = &field.name;
+        if field.many { quote!(self.#name.iter_mut().for_each(Logic::connect);) } else { quote!(self.#name.connect();) }
+    });
+    quote! {
+        impl Logic for #name {
+            fn update(&mut self) { crate::rtl::Leaf::model(self); }
+            fn connect(&mut self) { #(#driven)* }
+            fn hdl(&self) -> Verilog { Verilog::Custom(crate::rtl::Leaf::text(self)) }
+        }
+    }
 }
 
 /// A block is a plain function of what the generator decides.
@@ -78,6 +96,7 @@ fn parts(all: Vec<Stmt>, options: &Options) -> Result<Parts> {
                 Some(new) => fields.extend(new),
                 None => values.push(local.into_token_stream()),
             },
+            other if options.leaf => values.push(other.into_token_stream()),
             other => statements.push(other),
         }
     }

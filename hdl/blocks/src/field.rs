@@ -84,8 +84,9 @@ pub(crate) fn declared(local: &Local, options: &Options) -> Result<Option<Vec<Fi
         Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
         pat => (pat, None),
     };
+    let is_data = matches!(pat, Pat::Ident(name) if name.ident.to_string().starts_with('_'));
     let count = match (annotated, init) {
-        (Some(Type::Array(array)), _) => Some(&array.len),
+        (Some(Type::Array(array)), _) if !is_data => Some(&array.len),
         (None, Some(Expr::Repeat(repeat))) if part(&repeat.expr).is_some() => Some(&*repeat.len),
         (None, Some(init)) if part(init).is_some() => None,
         (None, _) => return Ok(None),
@@ -108,7 +109,7 @@ pub(crate) fn declared(local: &Local, options: &Options) -> Result<Option<Vec<Fi
             one => one,
         };
         let mut made = match annotated {
-            Some(Type::Array(array)) => kind(name, &array.elem, init)?,
+            Some(Type::Array(array)) if !is_data => kind(name, &array.elem, init)?,
             Some(of) => kind(name, of, init)?,
             None => match init {
                 Some(Expr::Repeat(repeat)) => part(&repeat.expr),

@@ -24,6 +24,7 @@
 //! | `path` | names of fields in expressions |
 //! | `behaviour` | statements for `#[hdl_gen]` |
 //! | `wires` | statements that wire |
+//! | `unroll` | loops over names |
 //! | `expand` | all of it, joined |
 
 mod behaviour;
@@ -31,6 +32,7 @@ mod expand;
 mod field;
 mod options;
 mod path;
+mod unroll;
 mod wires;
 
 #[cfg(test)]
@@ -42,7 +44,9 @@ mod tests;
 /// |---|---|
 /// | `clock`, `reset` | the block has these inputs, before all others |
 /// | `wires` | statements are wires, not behaviour |
+/// | `leaf` | only declarations: `impl Leaf` has a model and the text of the module |
 /// | `reset_by = path` | resets the block's registers and parts instead of `reset` |
+/// | `long = "reason"` | why it has more than 60 lines |
 /// | `name = "text"` | name of the Verilog module, if it is not the block's in snake case |
 ///
 /// | declaration | field |
@@ -62,7 +66,14 @@ mod tests;
 /// | `#[reset(path)] let ..` | what resets these instead |
 ///
 /// A pattern `(a, b)` declares several, with a tuple of values or one value for all. Other `let`s are values of the generator.
+/// `for PAD in [t0, t1] { .. }` stands for its lines with `t0` and with `t1` in place of `PAD`, also within names.
 #[proc_macro_attribute]
 pub fn block(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand::expand(arguments.into(), item.into()).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// The loops over names of a block, for wires that several blocks have.
+#[proc_macro]
+pub fn unroll(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    unroll::unrolled(tokens.into()).unwrap_or_else(|error| error.to_compile_error()).into()
 }

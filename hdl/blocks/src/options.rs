@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) clock: Option<Span>,
     pub(crate) reset: Option<Span>,
     pub(crate) wires: bool,
+    /// Model and text stand beside it.
+    pub(crate) leaf: bool,
     /// What resets registers and parts.
     pub(crate) reset_by: Option<Expr>,
     name: Option<LitStr>,
@@ -25,13 +27,16 @@ impl Options {
                 ("clock", Meta::Path(path)) => options.clock = path.get_ident().map(Ident::span),
                 ("reset", Meta::Path(path)) => options.reset = path.get_ident().map(Ident::span),
                 ("wires", Meta::Path(_)) => options.wires = true,
+                ("leaf", Meta::Path(_)) => options.leaf = true,
                 ("reset_by", Meta::NameValue(pair)) => options.reset_by = Some(pair.value.clone()),
+                // For readers, and a test of `hdl`.
+                ("long", Meta::NameValue(_)) => {}
                 ("name", Meta::NameValue(pair)) => match &pair.value {
                     Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => options.name = Some(text.clone()),
                     other => return Err(Error::new_spanned(other, "the name of a module is a text")),
                 },
                 _ => {
-                    let known = "options of a block are `clock`, `reset`, `wires`, `reset_by = ..` and `name = \"..\"`";
+                    let known = "options of a block are `clock`, `reset`, `wires`, `leaf`, `reset_by = ..`, `long = \"..\"` and `name = \"..\"`";
                     return Err(Error::new_spanned(meta, known));
                 }
             }

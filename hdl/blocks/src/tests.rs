@@ -183,3 +183,36 @@ fn errors_are_joined() {
     let error = expand(quote!(), block.parse().unwrap()).expect_err("two inputs are assigned");
     assert_eq!(error.into_iter().count(), 2);
 }
+
+/// By hand: names alone, as parts of others, as indices; lists of a crate; inner loops.
+#[test]
+fn loops_over_names_are_written_out() {
+    let unrolled = |text: &str| crate::unroll::unrolled(text.parse().unwrap()).map(|text| squeezed(&text.to_string()));
+    let same = |loops: &str, lines: &str| assert_eq!(unrolled(loops).unwrap(), squeezed(lines), "{loops}");
+    same("for PAD in [t0, t1] { PAD.write = PAD_port.word; }", "t0.write = t0_port.word; t1.write = t1_port.word;");
+    same("for N in names![move 3] { a[N] = wordN_t1; }", "a[move] = wordmove_t1; a[3] = word3_t1;");
+    same("for (N, AT) in names![0 up, 1 down] { if x { s[N] = AT; } }", "if x { s[0] = up; } if x { s[1] = down; }");
+    same("for PAD in TEMPORARIES { for N in [0] { PAD.dN = PAD; } }", "t0.d0 = t0; t1.d0 = t1;");
+    same("for N in [1] { a = CONST_ONE + NN; }", "a = CONST_ONE + NN;");
+    same("a = (any!(PAD in TEMPORARIES, x.write_PAD)) && b;", "a = (x.write_t0 || x.write_t1) && b;");
+    same("for n in 0..N { a[n] = b; }", "for n in 0..N { a[n] = b; }");
+    for (wrong, says) in [
+        ("for A in OTHERS { }", "`OTHERS` is not a list of names"),
+        ("for (A, B) in [x, y, z] { }", "not 2 names in each round"),
+        ("for A in [x];", "a loop over names has a body"),
+    ] {
+        assert_eq!(unrolled(wrong).unwrap_err().to_string(), says, "{wrong}");
+    }
+}
+
+#[test]
+fn a_leaf_has_its_model_and_text_beside_it() {
+    let text = made(
+        "clock, leaf",
+        "/// Twice.\nfn Twice(bits: u32) { assert!(bits > 1); let a: In<bits>; let b: [Out<bits>; 2]; let _k: [u8; 2] = [1, 2]; }",
+    );
+    has(&text, "fn new(bits: u32) -> Self { assert!(bits > 1); Twice {");
+    has(&text, "_k: [u8; 2]");
+    has(&text, "fn connect(&mut self) { self.b.iter_mut().for_each(Logic::connect); }");
+    has(&text, "fn hdl(&self) -> Verilog { Verilog::Custom(crate::rtl::Leaf::text(self)) }");
+}

@@ -20,7 +20,7 @@ const STEPS_BITS: u32 = 32;
 const STATE_BITS: u32 = 3;
 
 /// The state machine of the loader, and which banks of the data pads are full.
-#[block(clock, reset)]
+#[block(clock, reset, long = "one state machine, and the banks that it fills")]
 fn LoadControl(widths: &Widths) {
     let (started, start_load_model): In;
     let steps: In<STEPS_BITS>;
@@ -169,7 +169,7 @@ fn LoadDecode() {
 }
 
 /// Writes transfers of the input stream into the pads.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, of one stream")]
 pub(crate) fn Loader(widths: &Widths) {
     let field = |name: &str| widths.load.field(name).bits;
     let beat = |name: &str| widths.beat(name);
@@ -230,21 +230,15 @@ pub(crate) fn Loader(widths: &Widths) {
     microcode.read_index = control.read_index;
     control.started = started;
     control.start_load_model = start_load_model;
-    control.steps = steps;
-    control.model_enabled = model_enabled;
-    control.step_enabled = step_enabled;
-    control.model_entry = model_entry;
-    control.step_entry = step_entry;
-    control.bank_free = bank_free;
-    control.freed = freed;
-    control.in_valid = in_valid;
+    for NAME in names![steps model_enabled step_enabled model_entry step_entry bank_free freed in_valid] {
+        control.NAME = NAME;
+    }
     control.is_end = microcode.pacing.end;
     microcode.load = control.load;
     control.wrap = loops.wrap;
-    in_ready = control.in_ready;
-    full0 = control.full0;
-    full1 = control.full1;
-    model_done = control.model_done;
+    for NAME in [in_ready, full0, full1, model_done] {
+        NAME = control.NAME;
+    }
     loops.step = control.transfer;
     loops.fresh = control.fresh;
     bank = control.bank;

@@ -8,42 +8,32 @@
 //! compared ([`LoopLevel`]).
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
-use crate::rtl::signal::{Wide, fit};
+use crate::rtl::signal::fit;
 use crate::rtl::wiring::Lines;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Whether `count` is two more than `number`, without the carries of an adder: the lowest bits are equal, and of the others `count + ~number` is
 /// 0, so each bit of it is what would carry into it, which is the or of the two bits below.
-#[derive(LogicBlock)]
-struct IsAfterNext {
-    number: Wide<In>,
-    count: Wide<In>,
-    follows: Signal<Out, Bit>,
+#[block(leaf)]
+fn IsAfterNext(bits: u32) {
+    assert!(bits > 2, "a counter of {bits} bits");
+    let (number, count): In<bits>;
+    let follows: Out;
 }
 
-impl IsAfterNext {
-    fn new(bits: u32) -> Self {
-        assert!(bits > 2, "a counter of {bits} bits");
-        IsAfterNext { number: Wide::new(bits), count: Wide::new(bits), follows: Signal::default() }
-    }
-}
-
-impl Logic for IsAfterNext {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for IsAfterNext {
+    fn model(&mut self) {
         self.follows.next = fit(self.number.val() + 2, self.count.width(), false) == self.count.val();
     }
-    fn connect(&mut self) {
-        self.follows.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let last = self.count.width() - 1;
-        Verilog::Custom(format!(
+        format!(
             "// is_after_next: whether a count is two more than a number, without carries.
 assign follows = count[0] == number[0]
     && (count[{last}:1] ^ ~number[{last}:1]) == {{count[{below}:1] | ~number[{below}:1], 1'b0}};",
             below = last - 1
-        ))
+        )
     }
 }
 
@@ -107,37 +97,23 @@ pub(crate) fn LoopLevel(bits: u32) {
 }
 
 /// Counters as numbers of rows, columns or groups of PEs: what is more than any of those becomes the largest number, which none of them has.
-#[derive(LogicBlock)]
-pub(crate) struct Places {
-    pub(crate) loops: LoopCounters<In>,
-    pub(crate) counters: LoopCounters<Out>,
-    _counter: u32,
-    _place: u32,
+#[block(leaf)]
+pub(crate) fn Places(widths: &Widths) {
+    let (counter, place) = (widths.counter(), widths.place());
+    let loops: In<LoopCounters> = |_| counter;
+    let counters: Out<LoopCounters> = |_| place;
+    let _counter: u32 = counter;
+    let _place: u32 = place;
 }
 
-impl Places {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (counter, place) = (widths.counter(), widths.place());
-        Places {
-            loops: LoopCounters::new(&|_| counter),
-            counters: LoopCounters::new(&|_| place),
-            _counter: counter,
-            _place: place,
-        }
-    }
-}
-
-impl Logic for Places {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Places {
+    fn model(&mut self) {
         let mut values = Vec::new();
         self.loops.sample(&mut values);
         let most = (1 << self._place) - 1;
         self.counters.drive(&mut values.into_iter().map(|value| value.min(most)));
     }
-    fn connect(&mut self) {
-        Lines::claim(&mut self.counters);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (counter, place) = (self._counter, self._place);
         let mut text = "// places: counters as numbers of rows, columns or groups; what is more than all of them is the largest number."
             .to_owned();
@@ -152,7 +128,7 @@ impl Logic for Places {
                 )
             };
         }
-        Verilog::Custom(text)
+        text
     }
 }
 

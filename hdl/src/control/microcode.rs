@@ -13,7 +13,7 @@
 //! A program that is part of the hardware has no memory: every bit of a field is a function of the instruction's number.
 
 use crate::beats::{CHUNK_BITS, ForColumns, ForScalar, INSTRUCTION_CHUNK_BITS, Widths};
-use crate::datapath::memory::{ReadPort, chunk_port, chunked_slice, chunked_text, filled};
+use crate::datapath::memory::{ReadPort, chunked_slice, chunked_text, filled};
 use crate::rtl::bundle::Bundle;
 use crate::rtl::signal::{Wide, fit};
 use crate::rtl::wiring::Lines;
@@ -84,7 +84,6 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         let extra = for_scalar.len() + for_columns.len();
         let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles + extra;
         assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
-        let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
         let contents = widths.fixed.as_ref().map(|fixed| fixed.words(region, chunks));
         let note = |n| widths.fixed.as_ref().and_then(|fixed| fixed.note(region, n)).map(str::to_owned);
@@ -92,10 +91,10 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         let [ahead, pacing] = pacing;
         ProgramMemory {
             clock: Signal::default(),
-            write,
-            write_index,
-            write_chunk,
-            write_data,
+            write: Signal::default(),
+            write_index: Wide::new(widths.index),
+            write_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            write_data: Wide::new(CHUNK_BITS),
             read: Signal::default(),
             read_index: Wide::new(widths.index),
             load: Signal::default(),

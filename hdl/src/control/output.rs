@@ -7,55 +7,35 @@
 
 use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// The words: written synchronously, read asynchronously.
-#[derive(LogicBlock)]
-struct QueueMemory {
-    clock: Signal<In, Clock>,
-    write: Signal<In, Bit>,
-    write_address: Wide<In>,
-    write_data: Wide<In>,
-    read_address: Wide<In>,
-    read_data: Wide<Out>,
-    _words: Vec<i128>,
+#[block(clock, leaf)]
+fn QueueMemory(address_bits: u32, word: u32) {
+    let write: In;
+    let write_address: In<address_bits>;
+    let write_data: In<word>;
+    let read_address: In<address_bits>;
+    let read_data: Out<word>;
+    let _words: Vec<i128> = vec![0; 1 << address_bits];
 }
 
-impl QueueMemory {
-    /// `2^address_bits` words.
-    fn new(address_bits: u32, word: u32) -> Self {
-        QueueMemory {
-            clock: Signal::default(),
-            write: Signal::default(),
-            write_address: Wide::new(address_bits),
-            write_data: Wide::new(word),
-            read_address: Wide::new(address_bits),
-            read_data: Wide::new(word),
-            _words: vec![0; 1 << address_bits],
-        }
-    }
-}
-
-impl Logic for QueueMemory {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for QueueMemory {
+    fn model(&mut self) {
         if self.clock.pos_edge() && self.write.val() {
             self._words[self.write_address.val() as usize] = self.write_data.val();
         }
         self.read_data.next = self._words[self.read_address.val() as usize];
     }
-    fn connect(&mut self) {
-        self.read_data.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
-        Verilog::Custom(format!(
+        format!(
             "// queue_memory: words of the output FIFO; what was pushed is visible in the next cycle.
 reg [{last_bit}:0] words [0:{last_word}];
 always @(posedge clock) if (write) words[write_address] <= write_data;
 assign read_data = words[read_address];"
-        ))
+        )
     }
 }
 
@@ -156,7 +136,7 @@ fn TransferSelect(bits: u32, word: u32) {
 /// Sums of the global tree to the output stream.
 ///
 /// `2^address_bits` beats of so many lanes, for transfers of so many words; they arrive `cycles` after they were issued.
-#[block(name = "output_queue", clock, reset, wires)]
+#[block(name = "output_queue", clock, reset, wires, long = "wires only, of queue and lanes")]
 pub(crate) fn Output(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2], cycles: u32) {
     let (word, exchanges) = (widths.word, widths.exchanges);
     let bits = (lanes / words).ilog2();

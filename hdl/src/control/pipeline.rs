@@ -6,55 +6,40 @@ use crate::beats::{AluBeat, Widths};
 use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection};
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Tree and pads take a result in the last beat of a sum only.
 #[block]
 fn Qualify() {
-    let (valid, last, tree, write_model, write_t0, write_t1): In;
-    let (give_tree, give_model, give_t0, give_t1): Out;
+    let (valid, last, tree): In;
+    for PAD in RESULTS {
+        let write_PAD: In;
+    }
+    let give_tree: Out;
+    for PAD in RESULTS {
+        let give_PAD: Out;
+    }
 
     give_tree = valid && last && tree;
-    give_model = valid && last && write_model;
-    give_t0 = valid && last && write_t0;
-    give_t1 = valid && last && write_t1;
-}
-
-/// Which pads operands `b` and `c` are, as [`selection`] says it, and the immediates, 0 where they are not used.
-#[derive(LogicBlock)]
-struct OperandDecode {
-    clock: Signal<In, Clock>,
-    b: Wide<In>,
-    c: Wide<In>,
-    immediate_b: Wide<In>,
-    immediate_c: Wide<In>,
-    pads_b: Wide<Out>,
-    pads_c: Wide<Out>,
-    held_b: Wide<Out>,
-    held_c: Wide<Out>,
-}
-
-impl OperandDecode {
-    fn new(widths: &Widths) -> Self {
-        let word = widths.word;
-        OperandDecode {
-            clock: Signal::default(),
-            b: Wide::new(widths.beat("b")),
-            c: Wide::new(widths.beat("c")),
-            immediate_b: Wide::new(word),
-            immediate_c: Wide::new(word),
-            pads_b: Wide::new(SELECTION_BITS),
-            pads_c: Wide::new(SELECTION_BITS),
-            held_b: Wide::new(word),
-            held_c: Wide::new(word),
-        }
+    for PAD in RESULTS {
+        give_PAD = valid && last && write_PAD;
     }
 }
 
-impl Logic for OperandDecode {
-    fn update(&mut self) {
+/// Which pads operands `b` and `c` are, as [`selection`] says it, and the immediates, 0 where they are not used.
+#[block(clock, leaf)]
+fn OperandDecode(widths: &Widths) {
+    let word = widths.word;
+    let b: In<{ widths.beat("b") }>;
+    let c: In<{ widths.beat("c") }>;
+    let (immediate_b, immediate_c): In<word>;
+    let (pads_b, pads_c): Out<SELECTION_BITS>;
+    let (held_b, held_c): Out<word>;
+}
+
+impl crate::rtl::Leaf for OperandDecode {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let immediate = i128::from(IMMEDIATE);
             self.pads_b.next = selection(self.b.val());
@@ -63,20 +48,14 @@ impl Logic for OperandDecode {
             self.held_c.next = if self.c.val() == immediate { self.immediate_c.val() } else { 0 };
         }
     }
-    fn connect(&mut self) {
-        self.pads_b.connect();
-        self.pads_c.connect();
-        self.held_b.connect();
-        self.held_c.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
         let pads = |operand: &str, bits: u32| {
             format!(
                 "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
             )
         };
-        Verilog::Custom(format!(
+        format!(
             "// operand_decode: which pads operands are: second of a half, first half, second half, no pad; immediates that are not used are 0.
 always @(posedge clock) begin
     pads_b <= {{{}}};
@@ -86,7 +65,7 @@ always @(posedge clock) begin
 end",
             pads("b", bits_b),
             pads("c", bits_c)
-        ))
+        )
     }
 }
 
@@ -104,31 +83,22 @@ fn StartDecode(widths: &Widths) {
 }
 
 /// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.
-#[derive(LogicBlock)]
-struct AddressesOfBeat {
-    model: Wide<In>,
-    data: Wide<In>,
-    t0: Wide<In>,
-    t1: Wide<In>,
-}
-
-impl AddressesOfBeat {
-    fn new(widths: &Widths) -> Self {
-        let address = |name: &str| Wide::new(address_width(widths, name));
-        AddressesOfBeat { model: address("model"), data: address("data"), t0: address("t0"), t1: address("t1") }
+#[block(leaf)]
+fn AddressesOfBeat(widths: &Widths) {
+    for PAD in PADS {
+        let PAD: In<{ address_width(widths, stringify!(PAD)) }>;
     }
 }
 
-impl Logic for AddressesOfBeat {
-    fn update(&mut self) {}
-    fn hdl(&self) -> Verilog {
-        let text = "// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{1'b0, model, data, t0, t1, 1'b0};";
-        Verilog::Custom(text.to_owned())
+impl crate::rtl::Leaf for AddressesOfBeat {
+    fn text(&self) -> String {
+        let pads = arch::isa::Pad::NAMES.join(", ");
+        format!("// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{{1'b0, {pads}, 1'b0}};")
     }
 }
 
 /// Control of a beat, delayed once for all PEs of a PU.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: a delay for each field of a beat")]
 pub(crate) fn ControlPipeline(widths: &Widths) {
     let write = arch::timing::ALU_WRITE as u32;
     let combine = widths.beat("combine");
@@ -165,29 +135,28 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let tree: FlagDelay<4>;
     let negative: FlagDelay<5>;
     let positive: [FlagDelay<5>; widths.rectifiers];
-    let (write_model, write_t0, write_t1): FlagDelay<write>;
+    for PAD in RESULTS {
+        let write_PAD: FlagDelay<write>;
+    }
     let destination: Delay<{ widths.beat("destination") }, { write - 1 }>;
 
-    qualify.valid = beat.valid;
-    qualify.last = beat.last;
-    qualify.tree = beat.tree;
-    qualify.write_model = beat.write_model;
-    qualify.write_t0 = beat.write_t0;
-    qualify.write_t1 = beat.write_t1;
-    addresses.model = beat.model_address;
-    addresses.data = beat.data_address;
-    addresses.t0 = beat.t0_address;
-    addresses.t1 = beat.t1_address;
-    control.model_address = reads.model;
-    control.data_address = reads.data;
-    control.t0_address = reads.t0;
-    control.t1_address = reads.t1;
+    for NAME in [valid, last, tree] {
+        qualify.NAME = beat.NAME;
+    }
+    for PAD in RESULTS {
+        qualify.write_PAD = beat.write_PAD;
+    }
+    for PAD in PADS {
+        addresses.PAD = beat.PAD_address;
+    }
+    for PAD in PADS {
+        control.PAD_address = reads.PAD;
+    }
     a = beat.a;
     control.a_t1 = a;
-    operands.b = beat.b;
-    operands.c = beat.c;
-    operands.immediate_b = beat.immediate_b;
-    operands.immediate_c = beat.immediate_c;
+    for NAME in names![b c immediate_b immediate_c] {
+        operands.NAME = beat.NAME;
+    }
     control.b_t1 = operands.pads_b;
     control.c_t1 = operands.pads_c;
     control.immediate_b_t1 = operands.held_b;
@@ -215,12 +184,10 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
         positive[n] = beat.shift.bit(POSITIVE_BIT);
         positive_t5[n] = positive[n];
     }
-    write_model = qualify.give_model;
-    control.write_model_t7 = write_model;
-    write_t0 = qualify.give_t0;
-    control.write_t0_t7 = write_t0;
-    write_t1 = qualify.give_t1;
-    control.write_t1_t7 = write_t1;
+    for PAD in RESULTS {
+        write_PAD = qualify.give_PAD;
+        control.write_PAD_t7 = write_PAD;
+    }
     destination = beat.destination;
     destination_t6 = destination;
     start_decode.c = beat.c;
@@ -235,19 +202,13 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
 macro_rules! wire_read_addresses {
     ($self:ident, $wiring:ident, $coming:ident, $now:ident) => {
         if $self._pad_register {
-            crate::rtl::wiring::wires!($self, $wiring;
-                pipeline.reads.model = $coming.model_address;
-                pipeline.reads.data = $coming.data_address;
-                pipeline.reads.t0 = $coming.t0_address;
-                pipeline.reads.t1 = $coming.t1_address;
-            );
+            blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
+                for PAD in PADS { pipeline.reads.PAD = $coming.PAD_address; }
+            ); }
         } else {
-            crate::rtl::wiring::wires!($self, $wiring;
-                pipeline.reads.model = $now.q.model_address;
-                pipeline.reads.data = $now.q.data_address;
-                pipeline.reads.t0 = $now.q.t0_address;
-                pipeline.reads.t1 = $now.q.t1_address;
-            );
+            blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
+                for PAD in PADS { pipeline.reads.PAD = $now.q.PAD_address; }
+            ); }
         }
     };
 }

@@ -12,31 +12,18 @@ use rust_hdl_core::prelude::*;
 use std::collections::BTreeSet;
 
 /// Takes an address apart: `{region, index, chunk}`.
-#[derive(LogicBlock)]
-pub(crate) struct AddressParts {
-    pub(crate) address: Wide<In>,
-    pub(crate) region: Wide<Out>,
-    pub(crate) instruction: Wide<Out>,
-    pub(crate) instruction_chunk: Wide<Out>,
-    pub(crate) entry: Wide<Out>,
-    pub(crate) entry_chunk: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn AddressParts(widths: &Widths) {
+    let address: In<ADDRESS_BITS>;
+    let region: Out<REGION_BITS>;
+    let instruction: Out<{ widths.index }>;
+    let instruction_chunk: Out<INSTRUCTION_CHUNK_BITS>;
+    let entry: Out<{ widths.table_index }>;
+    let entry_chunk: Out<ENTRY_CHUNK_BITS>;
 }
 
 pub(crate) const REGION_BITS: u32 = 4;
 const REGION_LSB: u32 = ADDRESS_BITS - REGION_BITS;
-
-impl AddressParts {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        AddressParts {
-            address: Wide::new(ADDRESS_BITS),
-            region: Wide::new(REGION_BITS),
-            instruction: Wide::new(widths.index),
-            instruction_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
-            entry: Wide::new(widths.table_index),
-            entry_chunk: Wide::new(ENTRY_CHUNK_BITS),
-        }
-    }
-}
 
 impl AddressParts {
     /// Whether programs go on in further regions.
@@ -68,8 +55,8 @@ assign instruction = {{address[{top}], address[{INSTRUCTION_CHUNK_BITS} +: {}]}}
     }
 }
 
-impl Logic for AddressParts {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for AddressParts {
+    fn model(&mut self) {
         let address = self.address.val();
         let program = Region::program_of(address as u32).filter(|_| self.is_deep());
         let number = address >> INSTRUCTION_CHUNK_BITS;
@@ -79,15 +66,8 @@ impl Logic for AddressParts {
         self.entry.next = address >> ENTRY_CHUNK_BITS;
         self.entry_chunk.next = address;
     }
-    fn connect(&mut self) {
-        self.region.connect();
-        self.instruction.connect();
-        self.instruction_chunk.connect();
-        self.entry.connect();
-        self.entry_chunk.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+    fn text(&self) -> String {
+        format!(
             "// address_parts: region, number and chunk of an address of the control port.
 {}
 assign instruction_chunk = address[0 +: {INSTRUCTION_CHUNK_BITS}];
@@ -95,7 +75,7 @@ assign entry = address[{ENTRY_CHUNK_BITS} +: {}];
 assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
             self.numbers(),
             self.entry.width(),
-        ))
+        )
     }
 }
 
@@ -140,40 +120,24 @@ const GROUP_BITS: u32 = 2;
 ///     address ──▶ held, at ──▶ one of each four registers, 0 if it is none of them ──▶ or ──▶ value
 ///
 /// Registers lie where they are used, all over the sequencer: the way from there to one place has a cycle of its own.
-#[derive(LogicBlock)]
-struct ReadSelect {
-    clock: Signal<In, Clock>,
-    address: Wide<In>,
-    values: Vec<Wide<In>>,
-    more: Vec<Wide<In>>,
-    value: Wide<Out>,
-    held: Wide<Local>,
+#[block(clock, leaf)]
+fn ReadSelect(addresses: &[u32], more: &[u32]) {
+    let all = [addresses, more].concat();
+    let groups = all.iter().map(|at| at >> GROUP_BITS).collect::<BTreeSet<_>>();
+    let address: In<ADDRESS_BITS>;
+    let values: [In<CHUNK_BITS>; addresses.len()];
+    let more: [In<CHUNK_BITS>; more.len()];
+    let value: Out<CHUNK_BITS>;
+    let held: Local<GROUP_BITS>;
     /// Whether the address is one of a group.
-    at: Vec<Signal<Local, Bit>>,
-    group: Vec<Wide<Local>>,
-    _addresses: Vec<u32>,
+    let at: [Local; groups.len()];
+    let group: [Local<CHUNK_BITS>; groups.len()];
+    let _addresses: Vec<u32> = all;
     /// The upper bits of the addresses of each group.
-    _groups: Vec<u32>,
+    let _groups: Vec<u32> = groups.into_iter().collect();
 }
 
 impl ReadSelect {
-    fn new(addresses: &[u32], more: &[u32]) -> Self {
-        let all = [addresses, more].concat();
-        let groups: Vec<u32> = all.iter().map(|at| at >> GROUP_BITS).collect::<BTreeSet<_>>().into_iter().collect();
-        ReadSelect {
-            clock: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            more: more.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            value: Wide::new(CHUNK_BITS),
-            held: Wide::new(GROUP_BITS),
-            at: groups.iter().map(|_| Signal::default()).collect(),
-            group: groups.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
-            _addresses: all,
-            _groups: groups,
-        }
-    }
-
     /// Number among `values` and `more`, and low bits of the address, of the registers of a group.
     fn registers(&self, group: u32) -> impl Iterator<Item = (usize, u32)> {
         let numbered = self._addresses.iter().copied().enumerate();
@@ -181,8 +145,8 @@ impl ReadSelect {
     }
 }
 
-impl Logic for ReadSelect {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for ReadSelect {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -197,13 +161,7 @@ impl Logic for ReadSelect {
         }
         self.held.next = address % (1 << GROUP_BITS);
     }
-    fn connect(&mut self) {
-        self.value.connect();
-        self.held.connect();
-        self.at.iter_mut().for_each(Logic::connect);
-        self.group.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let mut text = format!(
             "// read_select: the register at an address of the control port, {CONTROL_READ} cycles later.\nreg [{}:0] held;\n",
             GROUP_BITS - 1
@@ -228,42 +186,32 @@ impl Logic for ReadSelect {
             text += &format!("    endcase\n    if (!at${g}) group${g} <= {CHUNK_BITS}'d0;\n");
         }
         let all: Vec<String> = (0..self._groups.len()).map(|g| format!("group${g}")).collect();
-        Verilog::Custom(text + &format!("    value <= {};\nend", all.join(" | ")))
+        text + &format!("    value <= {};\nend", all.join(" | "))
     }
 }
 
 /// A register that the program decides; a constant where the program is part of the hardware.
-#[derive(LogicBlock)]
-pub(crate) struct Setting {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) d: Wide<In>,
-    pub(crate) q: Wide<Out>,
-    _fixed: Option<u32>,
+#[block(clock, leaf)]
+pub(crate) fn Setting(fixed: Option<u32>) {
+    let d: In<CHUNK_BITS>;
+    let q: Out<CHUNK_BITS>;
+    let _fixed: Option<u32> = fixed;
 }
 
-impl Setting {
-    pub(crate) fn new(fixed: Option<u32>) -> Self {
-        Setting { clock: Signal::default(), d: Wide::new(CHUNK_BITS), q: Wide::new(CHUNK_BITS), _fixed: fixed }
-    }
-}
-
-impl Logic for Setting {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Setting {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.q.next = self._fixed.map_or(self.d.val(), i128::from);
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let source = self._fixed.map_or("d".to_owned(), |value| format!("{CHUNK_BITS}'h{value:x}"));
-        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};"))
+        format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};")
     }
 }
 
 /// Registers of the control port, and decoding of its regions.
-#[block(clock, reset)]
+#[block(clock, reset, long = "a table of registers: each is declared, written, reset and read")]
 pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let fixed = widths.fixed.as_ref();
     let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));
@@ -287,24 +235,21 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let (emit_model, load_model): Out<CHUNK_BITS>;
     let (write_alu, write_root, write_move, write_load, write_tables): Out;
     let held_steps: Register<CHUNK_BITS>;
-    let held_step_length: State<Setting> = setting(registers::STEP_LENGTH);
-    let held_step_alu: State<Setting> = setting(registers::ENTRY_STEP_ALU);
-    let held_step_root: State<Setting> = setting(registers::ENTRY_STEP_ROOT);
-    let held_step_move: State<Setting> = setting(registers::ENTRY_STEP_MOVE);
-    let held_step_load: State<Setting> = setting(registers::ENTRY_STEP_LOAD);
-    let held_emit_step: State<Setting> = setting(registers::ENTRY_EMIT_STEP);
-    let held_emit_model: State<Setting> = setting(registers::ENTRY_EMIT_MODEL);
-    let held_load_model: State<Setting> = setting(registers::ENTRY_LOAD_MODEL);
+    for (NAME, AT) in names![
+        step_length STEP_LENGTH, step_alu ENTRY_STEP_ALU, step_root ENTRY_STEP_ROOT, step_move ENTRY_STEP_MOVE,
+        step_load ENTRY_STEP_LOAD, emit_step ENTRY_EMIT_STEP, emit_model ENTRY_EMIT_MODEL, load_model ENTRY_LOAD_MODEL,
+    ] {
+        let held_NAME: State<Setting> = setting(registers::AT);
+    }
     let select = ReadSelect(clock, &READABLE, &READABLE_SCALAR[..widths.scalars]);
     let status: Local<CHUNK_BITS>;
-    let (at_control, at_steps): Const<ADDRESS_BITS> = (registers::CONTROL, registers::STEPS);
-    let (at_step_length, at_step_alu): Const<ADDRESS_BITS> = (registers::STEP_LENGTH, registers::ENTRY_STEP_ALU);
-    let at_step_root: Const<ADDRESS_BITS> = registers::ENTRY_STEP_ROOT;
-    let at_step_move: Const<ADDRESS_BITS> = registers::ENTRY_STEP_MOVE;
-    let at_step_load: Const<ADDRESS_BITS> = registers::ENTRY_STEP_LOAD;
-    let at_emit_step: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_STEP;
-    let at_emit_model: Const<ADDRESS_BITS> = registers::ENTRY_EMIT_MODEL;
-    let at_load_model: Const<ADDRESS_BITS> = registers::ENTRY_LOAD_MODEL;
+    for (NAME, AT) in names![
+        control CONTROL, steps STEPS, step_length STEP_LENGTH, step_alu ENTRY_STEP_ALU, step_root ENTRY_STEP_ROOT,
+        step_move ENTRY_STEP_MOVE, step_load ENTRY_STEP_LOAD, emit_step ENTRY_EMIT_STEP, emit_model ENTRY_EMIT_MODEL,
+        load_model ENTRY_LOAD_MODEL,
+    ] {
+        let at_NAME: Const<ADDRESS_BITS> = registers::AT;
+    }
     let identity: Const<CHUNK_BITS> = registers::IDENTITY_VALUE;
     let (grid, number_widths): Const<CHUNK_BITS> = (described(registers::GRID), described(registers::WIDTHS));
     let (depths, streams): Const<CHUNK_BITS> = (described(registers::DEPTHS), described(registers::STREAMS));
@@ -317,103 +262,48 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let (move_region, load_region): Const<REGION_BITS> = (region(Region::Move), region(Region::Load));
     let table_region: Const<REGION_BITS> = region(Region::Tables);
 
-    steps = held_steps;
-    step_length = held_step_length;
-    step_alu = held_step_alu;
-    step_root = held_step_root;
-    step_move = held_step_move;
-    step_load = held_step_load;
-    emit_step = held_emit_step;
-    emit_model = held_emit_model;
-    load_model = held_load_model;
+    for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+        NAME = held_NAME;
+    }
     read = select.value;
 
     start = write && address == at_control && data.get_bit(0);
     abort = write && address == at_control && data.get_bit(3);
-    write_alu = write && region == alu_region;
-    write_root = write && region == root_region;
-    write_move = write && region == move_region;
-    write_load = write && region == load_region;
+    for STREAM in names![alu root move load] {
+        write_STREAM = write && region == STREAM_region;
+    }
     write_tables = write && region == table_region;
 
     if write {
-        if address == at_steps {
-            held_steps = data;
-        }
-        if address == at_step_length {
-            held_step_length = data;
-        }
-        if address == at_step_alu {
-            held_step_alu = data;
-        }
-        if address == at_step_root {
-            held_step_root = data;
-        }
-        if address == at_step_move {
-            held_step_move = data;
-        }
-        if address == at_step_load {
-            held_step_load = data;
-        }
-        if address == at_emit_step {
-            held_emit_step = data;
-        }
-        if address == at_emit_model {
-            held_emit_model = data;
-        }
-        if address == at_load_model {
-            held_load_model = data;
+        for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+            if address == at_NAME {
+                held_NAME = data;
+            }
         }
     }
     if reset {
-        held_steps = zero;
-        held_step_length = zero;
-        held_step_alu = zero;
-        held_step_root = zero;
-        held_step_move = zero;
-        held_step_load = zero;
-        held_emit_step = zero;
-        held_emit_model = zero;
-        held_load_model = zero;
+        for NAME in names![steps step_length step_alu step_root step_move step_load emit_step emit_model load_model] {
+            held_NAME = zero;
+        }
     }
 
     status = zero;
-    if busy {
-        status = status | busy_bit;
-    }
-    if done {
-        status = status | done_bit;
-    }
-    if saturated {
-        status = status | saturated_bit;
+    for FLAG in [busy, done, saturated] {
+        if FLAG {
+            status = status | FLAG_bit;
+        }
     }
     select.address = address;
-    select.values[0] = status;
-    select.values[1] = held_steps;
-    select.values[2] = cycles_low;
-    select.values[3] = cycles_high;
-    select.values[4] = held_step_length;
-    select.values[5] = held_step_alu;
-    select.values[6] = held_step_root;
-    select.values[7] = held_step_move;
-    select.values[8] = held_step_load;
-    select.values[9] = held_emit_step;
-    select.values[10] = held_emit_model;
-    select.values[11] = held_load_model;
-    select.values[12] = identity;
-    select.values[13] = grid;
-    select.values[14] = number_widths;
-    select.values[15] = depths;
-    select.values[16] = streams;
-    select.values[17] = image;
-    select.values[18] = amounts[0];
-    select.values[19] = amounts[1];
-    select.values[20] = amounts[2];
-    select.values[21] = amounts[3];
-    select.values[22] = amounts[4];
-    select.values[23] = amounts[5];
-    select.values[24] = tiles;
-    select.values[25] = tile_end;
+    for (N, VALUE) in names![
+        0 status, 1 held_steps, 2 cycles_low, 3 cycles_high, 4 held_step_length, 5 held_step_alu, 6 held_step_root,
+        7 held_step_move, 8 held_step_load, 9 held_emit_step, 10 held_emit_model, 11 held_load_model, 12 identity,
+        13 grid, 14 number_widths, 15 depths, 16 streams, 17 image, 24 tiles, 25 tile_end,
+    ] {
+        select.values[N] = VALUE;
+    }
+    for (N, HALF) in names![18 0, 19 1, 20 2, 21 3, 22 4, 23 5] {
+        select.values[N] = amounts[HALF];
+    }
     for i in 0..step_scalar.len() {
         select.more[i] = step_scalar[i];
     }

@@ -25,10 +25,9 @@ fn RootLoop(bits: u32) {
     let (wrap_stepped, wrap_loaded): Out;
     let level = LoopLevel(clock, reset, bits);
 
-    level.step = step;
-    level.count = count;
-    level.load = load;
-    level.next_count = next_count;
+    for NAME in [step, count, load, next_count] {
+        level.NAME = NAME;
+    }
     wrap = level.is_last;
     wrap_stepped = level.is_near || level.is_single;
     wrap_loaded = level.next_is_single;
@@ -93,9 +92,7 @@ pub(crate) fn RootStream(widths: &Widths) {
     global_beat.valid = decode.for_global;
     global_beat.shift = work.shift;
     function_beat.used = work.function;
-    function_beat.divide = work.divide;
-    function_beat.segments = work.segments;
-    function_beat.table_base = work.table_base;
-    function_beat.table_log2 = work.table_log2;
-    function_beat.segment_shift = work.segment_shift;
+    for NAME in names![divide segments table_base table_log2 segment_shift] {
+        function_beat.NAME = work.NAME;
+    }
 }

@@ -13,7 +13,7 @@ const REGISTER_BITS: u32 = 32;
 const STATE_BITS: u32 = 3;
 
 /// The state machine of a run: steps, emissions, status, cycle counter.
-#[block(clock, reset)]
+#[block(clock, reset, long = "one state machine: what follows it in a cycle is decided together")]
 pub(crate) fn RunControl(widths: &Widths) {
     /// Start is written.
     let start: In;

@@ -81,7 +81,9 @@ pub(crate) fn ScalarStream(widths: &Widths) {
     let decode = AluDecode(widths);
     let data = AddressGenerator(clock, widths.data - 1);
     let data_bank = BankAddress(widths.data);
-    let (t0, t1) = AddressGenerator(clock, widths.temporary);
+    for PAD in TEMPORARIES {
+        let PAD = AddressGenerator(clock, widths.temporary);
+    }
     let destination = AddressGenerator(clock, alone.beat("destination"));
     let never: Const<1> = 0;
 
@@ -101,8 +103,9 @@ pub(crate) fn ScalarStream(widths: &Widths) {
     beat.model_address = never;
     wire_operands!();
     beat.write_model = never;
-    beat.write_t0 = decode.write_t0;
-    beat.write_t1 = decode.write_t1;
+    for PAD in TEMPORARIES {
+        beat.write_PAD = decode.write_PAD;
+    }
     beat.destination = destination.address;
     send = work.send;
 }

@@ -26,7 +26,7 @@ const ENABLE: usize = arch::registers::ENTRY_ENABLE.trailing_zeros() as usize;
 const GO_ON: usize = arch::registers::START_GO_ON.trailing_zeros() as usize;
 
 /// Control port, run, and the four instruction streams.
-#[block(clock, reset, wires, reset_by = halting.halt)]
+#[block(clock, reset, wires, reset_by = halting.halt, long = "wires only, of five streams and the registers behind them")]
 pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     let beat = |name: &str| widths.beat(name);
     let moves = |_: &str| widths.temporary;
@@ -122,11 +122,9 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     registers.address = control_address;
     registers.data = control_data;
     registers.region = parts.region;
-    registers.busy = run.busy;
-    registers.done = run.done;
-    registers.saturated = run.saturated;
-    registers.cycles_low = run.cycles_low;
-    registers.cycles_high = run.cycles_high;
+    for NAME in names![busy done saturated cycles_low cycles_high] {
+        registers.NAME = run.NAME;
+    }
     control_read = registers.read;
     halting.abort = registers.abort;
     halt = halting.halt;
@@ -135,11 +133,9 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     run.start_emit_model = program_data.bit(2);
     run.steps = registers.steps;
     run.step_length = registers.step_length;
-    run.step_alu_enabled = registers.step_alu.bit(ENABLE);
-    run.step_root_enabled = registers.step_root.bit(ENABLE);
-    run.step_move_enabled = registers.step_move.bit(ENABLE);
-    run.emit_step_enabled = registers.emit_step.bit(ENABLE);
-    run.emit_model_enabled = registers.emit_model.bit(ENABLE);
+    for NAME in [step_alu, step_root, step_move, emit_step, emit_model] {
+        run.NAME_enabled = registers.NAME.bit(ENABLE);
+    }
     run.step_alu_entry = registers.step_alu;
     run.emit_step_entry = registers.emit_step;
     run.emit_model_entry = registers.emit_model;
@@ -154,10 +150,9 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     program_index = parts.instruction;
     program_chunk = parts.instruction_chunk;
     program_data = control_data;
-    program_alu = registers.write_alu;
-    program_root = registers.write_root;
-    program_move = registers.write_move;
-    program_load = registers.write_load;
+    for STREAM in names![alu root move load] {
+        program_STREAM = registers.write_STREAM;
+    }
     alu_stream.program_write = program_alu;
     alu_stream.program_index = program_index;
     alu_stream.program_chunk = program_chunk;
@@ -168,20 +163,15 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     alu_stream.bank = run.bank;
     alu_stream.credit = credit;
     emitted = alu_stream.emitted;
-    root_stream.program_write = program_root;
-    root_stream.program_index = program_index;
-    root_stream.program_chunk = program_chunk;
-    root_stream.program_data = program_data;
-    root_stream.start = run.start_root;
-    root_stream.may_start = run.may_start;
-    root_stream.entry = registers.step_root;
-    move_stream.program_write = program_move;
-    move_stream.program_index = program_index;
-    move_stream.program_chunk = program_chunk;
-    move_stream.program_data = program_data;
-    move_stream.start = run.start_move;
-    move_stream.may_start = run.may_start;
-    move_stream.entry = registers.step_move;
+    for STREAM in names![root move] {
+        STREAM_stream.program_write = program_STREAM;
+        STREAM_stream.program_index = program_index;
+        STREAM_stream.program_chunk = program_chunk;
+        STREAM_stream.program_data = program_data;
+        STREAM_stream.start = run.start_STREAM;
+        STREAM_stream.may_start = run.may_start;
+        STREAM_stream.entry = registers.step_STREAM;
+    }
     loader.program_write = program_load;
     loader.program_index = program_index;
     loader.program_chunk = program_chunk;
@@ -211,12 +201,10 @@ pub(crate) fn Sequencer(machine: &Machine, widths: &Widths, functions: usize) {
     load = load_next;
     load_mask_next = loader.mask_beat;
     load_mask = load_mask_next;
-    scatter_next = loader.scatter;
-    scatter = scatter_next;
-    pick_group_next = loader.pick_group;
-    pick_group = pick_group_next;
-    picked_group_next = loader.picked_group;
-    picked_group = picked_group_next;
+    for NAME in names![scatter pick_group picked_group] {
+        NAME_next = loader.NAME;
+        NAME = NAME_next;
+    }
     row_root_next = root_stream.row_beat;
     row_root = row_root_next;
     global_root_next = root_stream.global_beat;

@@ -13,39 +13,29 @@
 //! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
 use crate::beats::{Advance, Widths};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// A number at more bits.
-#[derive(LogicBlock)]
-pub(crate) struct Widen {
-    pub(crate) narrow: Wide<In>,
-    pub(crate) wide: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn Widen(from: u32, to: u32) {
+    assert!(from < to, "{from} bits are not fewer than {to}");
+    let narrow: In<from>;
+    let wide: Out<to>;
 }
 
-impl Widen {
-    pub(crate) fn new(from: u32, to: u32) -> Self {
-        assert!(from < to, "{from} bits are not fewer than {to}");
-        Widen { narrow: Wide::new(from), wide: Wide::new(to) }
-    }
-}
-
-impl Logic for Widen {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Widen {
+    fn model(&mut self) {
         self.wide.next = self.narrow.val();
     }
-    fn connect(&mut self) {
-        self.wide.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let missing = self.wide.width() - self.narrow.width();
-        Verilog::Custom(format!("// widen: the same number at more bits.\nassign wide = {{{missing}'d0, narrow}};"))
+        format!("// widen: the same number at more bits.\nassign wide = {{{missing}'d0, narrow}};")
     }
 }
 
 /// When the beats of a stream are issued, and which instruction is current.
-#[block(clock, reset)]
+#[block(clock, reset, long = "one decision, made a cycle ahead: parts of it would be its slowest way")]
 pub(crate) fn Pacer(widths: &Widths) {
     let (time, interval) = (widths.alu.field("delay").bits, widths.alu.field("interval").bits);
     /// Start at `entry`, which was read in an earlier cycle.
@@ -165,14 +155,10 @@ pub(crate) fn AddressGenerator(bits: u32) {
         address = base;
     }
     delta = delta3;
-    if advance.level2 {
-        delta = delta2;
-    }
-    if advance.level1 {
-        delta = delta1;
-    }
-    if advance.level0 {
-        delta = delta0;
+    for N in [2, 1, 0] {
+        if advance.levelN {
+            delta = deltaN;
+        }
     }
     if advance.step {
         held = address + delta;
@@ -180,30 +166,19 @@ pub(crate) fn AddressGenerator(bits: u32) {
 }
 
 /// An address of the data pad: the bank on top.
-#[derive(LogicBlock)]
-pub(crate) struct BankAddress {
-    pub(crate) bank: Signal<In, Bit>,
-    pub(crate) offset: Wide<In>,
-    pub(crate) address: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn BankAddress(bits: u32) {
+    let bank: In;
+    let offset: In<{ bits - 1 }>;
+    let address: Out<bits>;
 }
 
-impl BankAddress {
-    pub(crate) fn new(bits: u32) -> Self {
-        BankAddress { bank: Signal::default(), offset: Wide::new(bits - 1), address: Wide::new(bits) }
-    }
-}
-
-impl Logic for BankAddress {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for BankAddress {
+    fn model(&mut self) {
         self.address.next = self.offset.val() | i128::from(self.bank.val()) << self.offset.width();
     }
-    fn connect(&mut self) {
-        self.address.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(
-            "// bank_address: address in the data pad, the bank on top.\nassign address = {bank, offset};".into(),
-        )
+    fn text(&self) -> String {
+        "// bank_address: address in the data pad, the bank on top.\nassign address = {bank, offset};".into()
     }
 }
 
@@ -257,18 +232,14 @@ macro_rules! wire_loops {
         crate::control::stream::wire_loops!(advance $self, $wiring);
     };
     (of $self:ident, $wiring:ident, $loading:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             loops.load = $loading.load;
-            loops.count0 = microcode.pacing.count0;
-            loops.next_count0 = microcode.ahead.count0;
-            loops.count1 = microcode.pacing.count1;
-            loops.next_count1 = microcode.ahead.count1;
-            loops.count2 = microcode.pacing.count2;
-            loops.next_count2 = microcode.ahead.count2;
-            loops.count3 = microcode.pacing.count3;
-            loops.next_count3 = microcode.ahead.count3;
+            for N in [0, 1, 2, 3] {
+                loops.countN = microcode.pacing.countN;
+                loops.next_countN = microcode.ahead.countN;
+            }
             ends.d = loops.ends;
-        );
+        ); }
     };
     (advance $self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
@@ -280,65 +251,40 @@ macro_rules! wire_loops {
 /// Destination address of an instruction.
 macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             destination.advance = advance.q;
-            destination.base = work.q.destination_base;
-            destination.delta0 = work.q.destination_delta0;
-            destination.delta1 = work.q.destination_delta1;
-            destination.delta2 = work.q.destination_delta2;
-            destination.delta3 = work.q.destination_delta3;
-        );
+            for PART in [base, delta0, delta1, delta2, delta3] { destination.PART = work.q.destination_PART; }
+        ); }
     };
 }
 
 /// Read addresses of the input data and the temporaries, and what kind of beat it is, for streams of sums.
 macro_rules! wire_reads {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             data.advance = advance.q;
-            data.base = work.q.data_base;
-            data.delta0 = work.q.data_delta0;
-            data.delta1 = work.q.data_delta1;
-            data.delta2 = work.q.data_delta2;
-            data.delta3 = work.q.data_delta3;
+            for PART in [base, delta0, delta1, delta2, delta3] { data.PART = work.q.data_PART; }
             data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
-            t0.advance = advance.q;
-            t0.base = work.q.t0_base;
-            t0.delta0 = work.q.t0_delta0;
-            t0.delta1 = work.q.t0_delta1;
-            t0.delta2 = work.q.t0_delta2;
-            t0.delta3 = work.q.t0_delta3;
-            t1.advance = advance.q;
-            t1.base = work.q.t1_base;
-            t1.delta0 = work.q.t1_delta0;
-            t1.delta1 = work.q.t1_delta1;
-            t1.delta2 = work.q.t1_delta2;
-            t1.delta3 = work.q.t1_delta3;
+            for PAD in TEMPORARIES {
+                PAD.advance = advance.q;
+                for PART in [base, delta0, delta1, delta2, delta3] { PAD.PART = work.q.PAD_PART; }
+            }
             beat.valid = advance.q.step;
-            beat.first = decode.first;
-            beat.last = decode.last;
-            beat.combine = work.q.combine;
-            beat.negative = work.q.negative;
-        );
+            for PART in [first, last] { beat.PART = decode.PART; }
+            for PART in [combine, negative] { beat.PART = work.q.PART; }
+        ); }
     };
 }
 
 /// What a beat of a stream of sums is made of.
 macro_rules! wire_operands {
     ($self:ident, $wiring:ident) => {
-        crate::rtl::wiring::wires!($self, $wiring;
+        blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             beat.data_address = data_bank.address;
-            beat.t0_address = t0.address;
-            beat.t1_address = t1.address;
-            beat.a = work.q.a;
-            beat.b = work.q.b;
-            beat.c = work.q.c;
-            beat.align = work.q.align;
-            beat.shift = work.q.shift;
-            beat.immediate_b = work.q.immediate_b;
-            beat.immediate_c = work.q.immediate_c;
-        );
+            for PAD in TEMPORARIES { beat.PAD_address = PAD.address; }
+            for PART in [a, b, c, align, shift, immediate_b, immediate_c] { beat.PART = work.q.PART; }
+        ); }
     };
 }
 

@@ -17,6 +17,7 @@ use crate::control::stream::{
 use crate::control::tile_steps::{LateGate, TileGate};
 use crate::datapath::exchange::SumGate;
 use crate::datapath::mask::{MaskUnit, wire_mask};
+use arch::isa::Pad;
 use arch::registers::Region;
 use blocks::block;
 use rust_hdl_core::prelude::*;
@@ -28,10 +29,15 @@ pub(crate) fn AluDecode(widths: &Widths) {
     let loops: In<LoopEnds> = |name| widths.beat(name);
     let reduce: In<reduce>;
     let write: In<write>;
-    let (first, last, write_model, write_t0, write_t1): Out;
+    let (first, last): Out;
+    for PAD in RESULTS {
+        let write_PAD: Out;
+    }
     let (one_level, two_levels, three_levels, four_levels): Const<reduce> = (1, 2, 3, 4);
-    let (model, t0): Const<write> = (arch::isa::Pad::Model as u32, arch::isa::Pad::T0 as u32);
-    let t1: Const<write> = arch::isa::Pad::T1 as u32;
+    for PAD in RESULTS {
+        let PAD: Const<write> =
+            Pad::ALL.into_iter().find(|pad| Pad::NAMES[*pad as usize] == stringify!(PAD)).map_or(0, |pad| pad as u32);
+    }
 
     first = true;
     last = true;
@@ -51,9 +57,9 @@ pub(crate) fn AluDecode(widths: &Widths) {
         first = loops.first3 && loops.first2 && loops.first1 && loops.first0;
         last = loops.last3 && loops.last2 && loops.last1 && loops.last0;
     }
-    write_model = write == model;
-    write_t0 = write == t0;
-    write_t1 = write == t1;
+    for PAD in RESULTS {
+        write_PAD = write == PAD;
+    }
 }
 
 /// A beat that emits waits for output space.
@@ -70,7 +76,7 @@ fn Emission() {
 }
 
 /// Microcode to beats of the PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: the stream with the most fields")]
 pub(crate) fn AluStream(widths: &Widths) {
     let field = |name: &str| widths.alu.field(name).bits;
     let beat = |name: &str| widths.beat(name);
@@ -123,7 +129,9 @@ pub(crate) fn AluStream(widths: &Widths) {
     let model = AddressGenerator(clock, widths.model);
     let data = AddressGenerator(clock, widths.data - 1);
     let data_bank = BankAddress(widths.data);
-    let (t0, t1) = AddressGenerator(clock, widths.temporary);
+    for PAD in TEMPORARIES {
+        let PAD = AddressGenerator(clock, widths.temporary);
+    }
     let destination = AddressGenerator(clock, widths.beat("destination"));
     let mask_unit = MaskUnit(widths);
 
@@ -145,11 +153,9 @@ pub(crate) fn AluStream(widths: &Widths) {
     busy = pacer.busy;
 
     model.advance = advance;
-    model.base = work.model_base;
-    model.delta0 = work.model_delta0;
-    model.delta1 = work.model_delta1;
-    model.delta2 = work.model_delta2;
-    model.delta3 = work.model_delta3;
+    for NAME in [base, delta0, delta1, delta2, delta3] {
+        model.NAME = work.model_NAME;
+    }
     wire_reads!();
     beat.tree = work.tree;
     beat.model_address = model.address;
@@ -157,9 +163,9 @@ pub(crate) fn AluStream(widths: &Widths) {
     beat.destination = destination.address;
     wire_destination!();
     if tile_gates.is_empty() {
-        beat.write_model = decode.write_model;
-        beat.write_t0 = decode.write_t0;
-        beat.write_t1 = decode.write_t1;
+        for PAD in RESULTS {
+            beat.write_PAD = decode.write_PAD;
+        }
     }
     for t in 0..tile_gates.len() {
         tile_work[t] = microcode.tiles[t];
@@ -167,18 +173,16 @@ pub(crate) fn AluStream(widths: &Widths) {
         tile_gates[t].flags = tile_now[t];
         tile_gates[t].late = tile_work[t].late;
         tile_gates[t].park = tile_work[t].park;
-        tile_gates[t].write_model = decode.write_model;
-        tile_gates[t].write_t0 = decode.write_t0;
-        tile_gates[t].write_t1 = decode.write_t1;
-        beat.write_model = tile_gates[t].give_model;
-        beat.write_t0 = tile_gates[t].give_t0;
-        beat.write_t1 = tile_gates[t].give_t1;
+        for PAD in RESULTS {
+            tile_gates[t].write_PAD = decode.write_PAD;
+        }
+        for PAD in RESULTS {
+            beat.write_PAD = tile_gates[t].give_PAD;
+        }
         parks[t].advance = advance;
-        parks[t].base = tile_work[t].park_base;
-        parks[t].delta0 = tile_work[t].park_delta0;
-        parks[t].delta1 = tile_work[t].park_delta1;
-        parks[t].delta2 = tile_work[t].park_delta2;
-        parks[t].delta3 = tile_work[t].park_delta3;
+        for NAME in [base, delta0, delta1, delta2, delta3] {
+            parks[t].NAME = tile_work[t].park_NAME;
+        }
         if sum_gates.is_empty() {
             tile_beat[t].resume = tile_gates[t].resume;
             tile_beat[t].keep = tile_gates[t].keep;
@@ -207,7 +211,7 @@ fn MoveDecode() {
 }
 
 /// Microcode to bus writes of the PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, of one stream")]
 pub(crate) fn MoveStream(widths: &Widths) {
     let field = |name: &str| widths.moves.field(name).bits;
     let beat = |name: &str| widths.beat(name);
@@ -271,8 +275,9 @@ pub(crate) fn MoveStream(widths: &Widths) {
     beat.global = work.global;
     beat.destination = destination.address;
     if late_gates.is_empty() {
-        beat.write_t0 = decode.write_t0;
-        beat.write_t1 = decode.write_t1;
+        for PAD in TEMPORARIES {
+            beat.write_PAD = decode.write_PAD;
+        }
     }
     for n in 0..for_scalar.len() {
         scalar_work[n] = microcode.for_scalar[n];
@@ -287,9 +292,11 @@ pub(crate) fn MoveStream(widths: &Widths) {
         last_tile_now[t] = last_tile[t];
         late_gates[t].last = last_tile_now[t];
         late_gates[t].late = tile_work[t].late;
-        late_gates[t].write_t0 = decode.write_t0;
-        late_gates[t].write_t1 = decode.write_t1;
-        beat.write_t0 = late_gates[t].give_t0;
-        beat.write_t1 = late_gates[t].give_t1;
+        for PAD in TEMPORARIES {
+            late_gates[t].write_PAD = decode.write_PAD;
+        }
+        for PAD in TEMPORARIES {
+            beat.write_PAD = late_gates[t].give_PAD;
+        }
     }
 }

@@ -119,8 +119,13 @@ pub(crate) fn BatchGoesOn() {
 #[block]
 pub(crate) fn TileGate() {
     let flags: In<TileFlags> = |_| 1;
-    let (late, park, write_model, write_t0, write_t1): In;
-    let (give_model, give_t0, give_t1): Out;
+    let (late, park): In;
+    for PAD in RESULTS {
+        let write_PAD: In;
+    }
+    for PAD in RESULTS {
+        let give_PAD: Out;
+    }
     /// The sum starts where the tile before left it.
     let resume: Out;
     /// The next tile goes on with it.
@@ -128,9 +133,9 @@ pub(crate) fn TileGate() {
     let counts: Local;
 
     counts = flags.last || !(late || park);
-    give_model = write_model && counts;
-    give_t0 = write_t0 && counts;
-    give_t1 = write_t1 && counts;
+    for PAD in RESULTS {
+        give_PAD = write_PAD && counts;
+    }
     resume = park && !flags.first;
     keep = park && !flags.last;
 }
@@ -138,11 +143,17 @@ pub(crate) fn TileGate() {
 /// A bus carries a sum over a batch in its last tile only.
 #[block]
 pub(crate) fn LateGate() {
-    let (last, late, write_t0, write_t1): In;
-    let (give_t0, give_t1): Out;
+    let (last, late): In;
+    for PAD in TEMPORARIES {
+        let write_PAD: In;
+    }
+    for PAD in TEMPORARIES {
+        let give_PAD: Out;
+    }
 
-    give_t0 = write_t0 && (last || !late);
-    give_t1 = write_t1 && (last || !late);
+    for PAD in TEMPORARIES {
+        give_PAD = write_PAD && (last || !late);
+    }
 }
 
 #[cfg(test)]

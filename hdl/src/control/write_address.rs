@@ -6,68 +6,50 @@
 
 use crate::beats::Widths;
 use crate::datapath::pe::{WriteAddresses, address_width};
-use crate::rtl::signal::Wide;
+use arch::isa::Pad;
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Where pads are written in the next cycle: the destination of a result, or what the loader or a bus says.
 ///
 /// One of them for all PEs of a PU: only whether a PE writes is its own business.
-#[derive(LogicBlock)]
-pub(crate) struct WriteAddress {
-    pub(crate) clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+pub(crate) fn WriteAddress(widths: &Widths) {
     /// One cycle ahead: the loader is going to write the model, the bus the temporaries.
-    pub(crate) load_model: Signal<In, Bit>,
-    pub(crate) bus_t0: Signal<In, Bit>,
-    pub(crate) bus_t1: Signal<In, Bit>,
-    pub(crate) loaded: Wide<In>,
-    pub(crate) loaded_data: Wide<In>,
-    pub(crate) moved: Wide<In>,
-    pub(crate) result: Wide<In>,
-    pub(crate) addresses: WriteAddresses<Out>,
-}
-
-impl WriteAddress {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        WriteAddress {
-            clock: Signal::default(),
-            load_model: Signal::default(),
-            bus_t0: Signal::default(),
-            bus_t1: Signal::default(),
-            loaded: Wide::new(widths.model),
-            loaded_data: Wide::new(widths.data),
-            moved: Wide::new(widths.temporary),
-            result: Wide::new(widths.beat("destination")),
-            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
-        }
+    let load_model: In;
+    for PAD in TEMPORARIES {
+        let bus_PAD: In;
     }
+    let loaded: In<{ widths.model }>;
+    let loaded_data: In<{ widths.data }>;
+    let moved: In<{ widths.temporary }>;
+    let result: In<{ widths.beat("destination") }>;
+    let addresses: Out<WriteAddresses> = |name| address_width(widths, name);
 }
 
-impl Logic for WriteAddress {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for WriteAddress {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (moved, result) = (self.moved.val(), self.result.val());
-            let out = &mut self.addresses;
-            out.model.next = if self.load_model.val() { self.loaded.val() } else { result };
-            out.data.next = self.loaded_data.val();
-            out.t0.next = if self.bus_t0.val() { moved } else { result };
-            out.t1.next = if self.bus_t1.val() { moved } else { result };
+            self.addresses.model.next = if self.load_model.val() { self.loaded.val() } else { result };
+            self.addresses.data.next = self.loaded_data.val();
+            blocks::unroll! {
+                for PAD in TEMPORARIES { self.addresses.PAD.next = if self.bus_PAD.val() { moved } else { result }; }
+            }
         }
     }
-    fn connect(&mut self) {
-        self.addresses.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let low = |bits: u32| if bits == self.result.width() { String::new() } else { format!("[{}:0]", bits - 1) };
         let (model, temporary) = (low(self.loaded.width()), low(self.moved.width()));
-        Verilog::Custom(format!(
+        let bus = |pad: &Pad| format!("    addresses${pad} <= bus_{pad} ? moved : result{temporary};\n");
+        let temporaries: String = Pad::TEMPORARY.iter().map(bus).collect();
+        format!(
             "// write_address: where pads are written in the next cycle: by a result, the loader or a bus.
 always @(posedge clock) begin
     addresses$model <= load_model ? loaded : result{model};
     addresses$data <= loaded_data;
-    addresses$t0 <= bus_t0 ? moved : result{temporary};
-    addresses$t1 <= bus_t1 ? moved : result{temporary};
-end"
-        ))
+{temporaries}end"
+        )
     }
 }
 

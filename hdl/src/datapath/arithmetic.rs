@@ -7,59 +7,42 @@
 
 use crate::datapath::multiplier;
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::Wide;
 use arch::device::Leaves;
 use arch::number::{saturate, word_max, word_min, wrap};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Full product of a signed word and one that is never negative, two cycles later.
-#[derive(LogicBlock)]
-pub(crate) struct Multiply {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) factor: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn Multiply(factor: u32, fraction: u32, leaves: Leaves) {
+    let factor: In<factor, signed>;
     /// Never negative.
-    pub(crate) fraction: Wide<In>,
-    pub(crate) product: Wide<Out>,
-    _leaves: Leaves,
-    _held: (i128, i128),
+    let fraction: In<fraction>;
+    let product: Out<{ factor + fraction + 1 }, signed>;
+    let _leaves: Leaves = leaves;
+    let _held: (i128, i128) = (0, 0);
 }
 
-impl Multiply {
-    pub(crate) fn new(factor: u32, fraction: u32, leaves: Leaves) -> Self {
-        Multiply {
-            clock: Signal::default(),
-            factor: Wide::signed(factor),
-            fraction: Wide::new(fraction),
-            product: Wide::signed(factor + fraction + 1),
-            _leaves: leaves,
-            _held: (0, 0),
-        }
-    }
-}
-
-impl Logic for Multiply {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Multiply {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (a, b) = self._held;
             self.product.next = a * b;
             self._held = (self.factor.val(), self.fraction.val());
         }
     }
-    fn connect(&mut self) {
-        self.product.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
         if let Some(block) = multiplier::block(self._leaves, factor, fraction + 1) {
             let zeros = block.bits - fraction;
             let (a, b) = (multiplier::factor(block, "factor", factor), format!("{{{zeros}'d0, fraction}}"));
             let block = multiplier::text(block, last + 1, &a, &b, "1'b0");
-            return Verilog::Custom(format!(
+            return format!(
                 "// multiply: a full product, one DSP block.\n{block}assign product = block_product[{last}:0];"
-            ));
+            );
         }
         let b = "$signed({1'b0, b})";
-        Verilog::Custom(format!(
+        format!(
             "// multiply: a full product, one DSP block.
 reg signed [{}:0] a;
 reg [{}:0] b;
@@ -70,7 +53,7 @@ end
 always @(posedge clock) product <= a * {b};",
             factor - 1,
             fraction - 1
-        ))
+        )
     }
 }
 
@@ -108,11 +91,6 @@ wire [{top}:0] limit = {{shifted$sign, {{{top}{{~shifted$sign}}}}}};
     )
 }
 
-/// So many signals.
-pub(crate) fn signals(count: usize) -> Vec<Signal<In, Bit>> {
-    (0..count).map(|_| Signal::default()).collect()
-}
-
 /// Whether a value of this sign becomes 0.
 pub(crate) fn is_rectified(positive: &[Signal<In, Bit>], negative: bool) -> bool {
     negative && positive.first().is_some_and(Signal::<In, Bit>::val)
@@ -124,33 +102,19 @@ pub(crate) fn rectified_text(positive: &[Signal<In, Bit>], sign: &str, word: u32
 }
 
 /// Round to nearest, ties to even, and saturate to a word; or the sign alone.
-#[derive(LogicBlock)]
-pub(crate) struct RoundStage {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) shifted: Shifted<In>,
+#[block(clock, leaf)]
+pub(crate) fn RoundStage(word: u32, rectifiers: usize) {
+    let shifted: In<Shifted> = |_| word + 1;
     /// The word is 1 if the value is negative, else 0.
-    pub(crate) negative: Signal<In, Bit>,
+    let negative: In;
     /// The word is 0 if the value is negative. One on machines with rectifiers.
-    pub(crate) positive: Vec<Signal<In, Bit>>,
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+    let positive: [In; rectifiers];
+    let word: Out<word, signed>;
+    let saturated: Out;
 }
 
-impl RoundStage {
-    pub(crate) fn new(word: u32, rectifiers: usize) -> Self {
-        RoundStage {
-            clock: Signal::default(),
-            shifted: Shifted::new(&|_| word + 1),
-            negative: Signal::default(),
-            positive: signals(rectifiers),
-            word: Wide::signed(word),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for RoundStage {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for RoundStage {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
             let (negative, sign) = (self.negative.val(), self.shifted.sign.val());
@@ -159,13 +123,9 @@ impl Logic for RoundStage {
             self.saturated.next = saturated && !negative;
         }
     }
-    fn connect(&mut self) {
-        self.word.connect();
-        self.saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.word.width();
-        Verilog::Custom(format!(
+        format!(
             "// round_stage: nearest, ties to even, saturated to a word; or 1 if negative, else 0.
 {}always @(posedge clock) begin
     word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : {}fits ? rounded[{top}:0] : limit;
@@ -174,37 +134,23 @@ end",
             rounding_text(word),
             rectified_text(&self.positive, "shifted$sign", word),
             top = word - 1,
-        ))
+        )
     }
 }
 
 /// As [`RoundStage`] without its sign, for roots: 0 when nothing arrives.
-#[derive(LogicBlock)]
-pub(crate) struct RootRound {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) shifted: Shifted<In>,
-    pub(crate) arrives: Signal<In, Bit>,
+#[block(clock, leaf)]
+pub(crate) fn RootRound(word: u32, rectifiers: usize) {
+    let shifted: In<Shifted> = |_| word + 1;
+    let arrives: In;
     /// The word is 0 if the value is negative. One on machines with rectifiers.
-    pub(crate) positive: Vec<Signal<In, Bit>>,
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+    let positive: [In; rectifiers];
+    let word: Out<word>;
+    let saturated: Out;
 }
 
-impl RootRound {
-    pub(crate) fn new(word: u32, rectifiers: usize) -> Self {
-        RootRound {
-            clock: Signal::default(),
-            shifted: Shifted::new(&|_| word + 1),
-            arrives: Signal::default(),
-            positive: signals(rectifiers),
-            word: Wide::new(word),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for RootRound {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for RootRound {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
             let arrives = self.arrives.val();
@@ -213,13 +159,9 @@ impl Logic for RootRound {
             self.saturated.next = saturated && arrives;
         }
     }
-    fn connect(&mut self) {
-        self.word.connect();
-        self.saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.word.width();
-        Verilog::Custom(format!(
+        format!(
             "// root_round: nearest, ties to even, saturated to a word; 0 when nothing arrives.
 {}always @(posedge clock) begin
     word <= ~arrives ? {word}'d0 : {}fits ? rounded[{}:0] : limit;
@@ -228,7 +170,7 @@ end",
             rounding_text(word),
             rectified_text(&self.positive, "shifted$sign", word),
             word - 1,
-        ))
+        )
     }
 }
 

@@ -3,96 +3,64 @@
 //!     gradient pad ──▶ leaving_sum ──▶ accumulator ──▶ trees ──▶ part_select ──▶ output
 //!     input ──▶ lanes ──▶ joined_parts ──▶ sum_port ──▶ gradient pad
 
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// A sum that leaves does so in the PE that the mask admits; the trees add up what the others show, which is nothing.
-#[derive(LogicBlock)]
-pub(crate) struct LeavingSum {
-    pub(crate) clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+pub(crate) fn LeavingSum(accumulator: u32) {
     /// Of the beat, t+1.
-    pub(crate) leaves: Signal<In, Bit>,
-    pub(crate) admitted: Wide<In>,
+    let leaves: In;
+    let admitted: In<1>;
     /// The word of the pad, t+2.
-    pub(crate) parked: Wide<In>,
-    pub(crate) shown: Wide<Out>,
-    _hidden: bool,
+    let parked: In<accumulator, signed>;
+    let shown: Out<accumulator, signed>;
+    let _hidden: bool = false;
 }
 
-impl LeavingSum {
-    pub(crate) fn new(accumulator: u32) -> Self {
-        LeavingSum {
-            clock: Signal::default(),
-            leaves: Signal::default(),
-            admitted: Wide::new(1),
-            parked: Wide::signed(accumulator),
-            shown: Wide::signed(accumulator),
-            _hidden: false,
-        }
-    }
-}
-
-impl Logic for LeavingSum {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for LeavingSum {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self._hidden = self.leaves.val() && self.admitted.val() == 0;
         }
         self.shown.next = if self._hidden { 0 } else { self.parked.val() };
     }
-    fn connect(&mut self) {
-        self.shown.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let bits = self.parked.width();
-        Verilog::Custom(format!(
+        format!(
             "// leaving_sum: a sum leaves in the PE that the mask admits, the others show 0.
 reg hidden;
 always @(posedge clock) hidden <= leaves & ~admitted;
 assign shown = hidden ? {bits}'d0 : parked;"
-        ))
+        )
     }
 }
 
 /// The parts of a sum, of which the last one is just there.
-#[derive(LogicBlock)]
-pub(crate) struct JoinedParts {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: Signal<In, Bit>,
-    pub(crate) word: Wide<In>,
-    pub(crate) joined: Wide<Out>,
-    _before: i128,
+#[block(clock, leaf)]
+pub(crate) fn JoinedParts(word: u32, accumulator: u32) {
+    let part: In;
+    let word: In<word>;
+    let joined: Out<accumulator, signed>;
+    let _before: i128 = 0;
 }
 
 impl JoinedParts {
-    pub(crate) fn new(word: u32, accumulator: u32) -> Self {
-        JoinedParts {
-            clock: Signal::default(),
-            part: Signal::default(),
-            word: Wide::new(word),
-            joined: Wide::signed(accumulator),
-            _before: 0,
-        }
-    }
-
     /// Bits of the parts before the last one.
     fn before(&self) -> u32 {
         (self.joined.width().div_ceil(self.word.width()) - 1) * self.word.width()
     }
 }
 
-impl Logic for JoinedParts {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for JoinedParts {
+    fn model(&mut self) {
         let (word, before) = (self.word.width(), self.before());
         if self.clock.pos_edge() && self.part.val() {
             self._before = (self.word.val() << before | self._before) >> word & ((1 << before) - 1);
         }
         self.joined.next = self.word.val() << before | self._before;
     }
-    fn connect(&mut self) {
-        self.joined.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, before, bits) = (self.word.width(), self.before(), self.joined.width());
         let shifted =
             if before > word { format!("{{word, earlier[{}:{word}]}}", before - 1) } else { "word".to_owned() };
@@ -101,14 +69,14 @@ impl Logic for JoinedParts {
         } else {
             String::new()
         };
-        Verilog::Custom(format!(
+        format!(
             "// joined_parts: the parts of a sum that comes back, the low ones first.
 reg [{last}:0] earlier;
 always @(posedge clock) if (part) earlier <= {shifted};
 assign joined = {{word[{top}:0], earlier}};{unused}",
             last = before - 1,
             top = bits - before - 1,
-        ))
+        )
     }
 }
 
@@ -196,41 +164,32 @@ fn part_bits(parts: u32) -> u32 {
 }
 
 /// The part of a sum with this number.
-#[derive(LogicBlock)]
-pub(crate) struct PartSelect {
-    pub(crate) part: Wide<In>,
-    pub(crate) sum: Wide<In>,
-    pub(crate) word: Wide<Out>,
+#[block(leaf)]
+pub(crate) fn PartSelect(parts: u32, word: u32, accumulator: u32) {
+    let part: In<{ part_bits(parts) }>;
+    let sum: In<accumulator, signed>;
+    let word: Out<word>;
 }
 
-impl PartSelect {
-    pub(crate) fn new(parts: u32, word: u32, accumulator: u32) -> Self {
-        PartSelect { part: Wide::new(part_bits(parts)), sum: Wide::signed(accumulator), word: Wide::new(word) }
-    }
-}
-
-impl Logic for PartSelect {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for PartSelect {
+    fn model(&mut self) {
         self.word.next = self.sum.val() >> (self.part.val() as u32 * self.word.width());
     }
-    fn connect(&mut self) {
-        self.word.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, bits, number) = (self.word.width(), self.sum.width(), self.part.width());
         let parts = bits.div_ceil(word);
         let spare = parts * word - bits;
         let wide = if spare > 0 { format!("{{{{{spare}{{sum[{}]}}}}, sum}}", bits - 1) } else { "sum".to_owned() };
         let of = |k: u32| format!("wide[{}:{}]", (k + 1) * word - 1, k * word);
         let further: Vec<String> = (1..parts).map(|k| format!("part == {number}'d{k} ? {} : ", of(k))).collect();
-        Verilog::Custom(format!(
+        format!(
             "// part_select: the part of a sum that leaves.
 wire [{}:0] wide = {wide};
 assign word = {}{};",
             parts * word - 1,
             further.concat(),
             of(0)
-        ))
+        )
     }
 }
 

@@ -6,12 +6,12 @@
 //! A PE saturates before it rounds: the floor is clamped while it is found out whether it is rounded up, so that the last stage
 //! is an increment.
 
-use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text, signals};
+use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text};
 use crate::datapath::shift::{chosen, unused_code};
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::number::{word_max, word_min, wrap};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 bundle! {
@@ -25,15 +25,14 @@ bundle! {
 }
 
 /// Right shift by one of a few amounts, to a floor of `floor` bits that a word is made of.
-#[derive(LogicBlock)]
-pub(crate) struct ListedShift {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) value: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn ListedShift(width: u32, word: u32, floor: u32, amounts: Amounts) {
+    let value: In<width, signed>;
     /// Number of the amount.
-    pub(crate) number: Wide<In>,
-    pub(crate) part: Chosen<Out>,
-    _amounts: Vec<u32>,
-    _word: u32,
+    let number: In<{ amounts.index_bits() }>;
+    let part: Out<Chosen> = |name| chosen_width(name, floor, amounts);
+    let _amounts: Vec<u32> = amounts.listed().expect("a short list");
+    let _word: u32 = word;
 }
 
 /// Widths of [`Chosen`].
@@ -42,17 +41,6 @@ fn chosen_width(name: &str, floor: u32, amounts: Amounts) -> u32 {
 }
 
 impl ListedShift {
-    pub(crate) fn new(width: u32, word: u32, floor: u32, amounts: Amounts) -> Self {
-        ListedShift {
-            clock: Signal::default(),
-            value: Wide::signed(width),
-            number: Wide::new(amounts.index_bits()),
-            part: Chosen::new(&|name| chosen_width(name, floor, amounts)),
-            _amounts: amounts.listed().expect("a short list"),
-            _word: word,
-        }
-    }
-
     /// First and one past the last bit of the value that only count as lost from amount `n` on. The last bit that is
     /// lost, the half, counts by itself.
     fn lost(&self, n: usize) -> (u32, u32) {
@@ -69,8 +57,8 @@ impl ListedShift {
     }
 }
 
-impl Logic for ListedShift {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for ListedShift {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let value = self.value.val();
             let number = (self.number.val() as usize).min(self._amounts.len() - 1);
@@ -89,10 +77,7 @@ impl Logic for ListedShift {
             self.part.sign.next = value < 0;
         }
     }
-    fn connect(&mut self) {
-        self.part.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (width, floor) = (self.value.width(), self.part.window.width() - 1);
         let shifted = |&amount: &u32| {
             // From the half to the top of the floor; above the value its sign. Nothing is lost where nothing is shifted.
@@ -115,7 +100,7 @@ impl Logic for ListedShift {
             (from, until) if from == until => "1'b0".to_owned(),
             (from, until) => format!("value[{}:{from}] != {{{}{{value[{}]}}}}", until - 1, until - from, width - 1),
         });
-        Verilog::Custom(format!(
+        format!(
             "// listed_shift: right shift by one of a few amounts: floor and half, and what rounding and saturation need.
 {}always @(posedge clock) begin
     part$window <= {};
@@ -128,7 +113,7 @@ end",
             lost.collect::<Vec<_>>().join(", "),
             over.collect::<Vec<_>>().join(", "),
             width - 1,
-        ))
+        )
     }
 }
 
@@ -153,28 +138,16 @@ fn losses_text(amounts: u32) -> String {
 }
 
 /// Second stage for roots: what [`crate::datapath::shift::FineShift`] gives.
-#[derive(LogicBlock)]
-pub(crate) struct Settle {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: Chosen<In>,
+#[block(clock, leaf)]
+pub(crate) fn Settle(floor: u32, amounts: Amounts) {
+    let part: In<Chosen> = |name| chosen_width(name, floor, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
-    pub(crate) number: Wide<In>,
-    pub(crate) shifted: Shifted<Out>,
+    let number: In<{ amounts.index_bits() }>;
+    let shifted: Out<Shifted> = |_| floor;
 }
 
-impl Settle {
-    pub(crate) fn new(floor: u32, amounts: Amounts) -> Self {
-        Settle {
-            clock: Signal::default(),
-            part: Chosen::new(&|name| chosen_width(name, floor, amounts)),
-            number: Wide::new(amounts.index_bits()),
-            shifted: Shifted::new(&|_| floor),
-        }
-    }
-}
-
-impl Logic for Settle {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Settle {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (sticky, over) = losses(&self.part, self.number.val());
             let (part, out) = (&self.part, &mut self.shifted);
@@ -185,11 +158,8 @@ impl Logic for Settle {
             out.sign.next = part.sign.val();
         }
     }
-    fn connect(&mut self) {
-        self.shifted.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+    fn text(&self) -> String {
+        format!(
             "// settle: the second stage of a shift by one of a few amounts.
 {}always @(posedge clock) begin
     shifted$floor <= part$window[{}:1];
@@ -200,7 +170,7 @@ impl Logic for Settle {
 end",
             losses_text(self.part.lost.width()),
             self.shifted.floor.width()
-        ))
+        )
     }
 }
 
@@ -214,34 +184,20 @@ bundle! {
 
 /// Second stage for PEs: saturates before it rounds, so that the last stage only adds the bit by which it rounds up. Where the floor
 /// is one below the smallest word, rounding up saves it; where it is the largest word, rounding up is one too much.
-#[derive(LogicBlock)]
-pub(crate) struct Clamp {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: Chosen<In>,
+#[block(clock, leaf)]
+pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize) {
+    let part: In<Chosen> = |name| chosen_width(name, word, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
-    pub(crate) number: Wide<In>,
+    let number: In<{ amounts.index_bits() }>;
     /// The word is 1 if the value is negative, else 0.
-    pub(crate) negative: Signal<In, Bit>,
+    let negative: In;
     /// The word is 0 if the value is negative. One on machines with rectifiers.
-    pub(crate) positive: Vec<Signal<In, Bit>>,
-    pub(crate) clamped: Clamped<Out>,
+    let positive: [In; rectifiers];
+    let clamped: Out<Clamped> = |_| word;
 }
 
-impl Clamp {
-    pub(crate) fn new(word: u32, amounts: Amounts, rectifiers: usize) -> Self {
-        Clamp {
-            clock: Signal::default(),
-            part: Chosen::new(&|name| chosen_width(name, word, amounts)),
-            number: Wide::new(amounts.index_bits()),
-            negative: Signal::default(),
-            positive: signals(rectifiers),
-            clamped: Clamped::new(&|_| word),
-        }
-    }
-}
-
-impl Logic for Clamp {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Clamp {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let word = self.clamped.word.width();
             let (sticky, over) = losses(&self.part, self.number.val());
@@ -265,12 +221,9 @@ impl Logic for Clamp {
             out.saturated.next = !negative && (over || (sign != (floor < 0)) != (up && full));
         }
     }
-    fn connect(&mut self) {
-        self.clamped.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.clamped.word.width();
-        Verilog::Custom(format!(
+        format!(
             "// clamp: saturates the floor, and says whether it is rounded up: to nearest, ties to even; or 1 if negative, else 0.
 {}wire up = part$window[0] & (sticky | part$window[1]);
 wire full = ~part$window[{word}] & (&part$window[{top}:1]);
@@ -284,49 +237,33 @@ end",
             top = word - 1,
             rectified = rectified_text(&self.positive, "part$sign", word),
             not_rectified = if self.positive.is_empty() { "" } else { "~(positive$0 & part$sign) & " },
-        ))
+        )
     }
 }
 
 /// Third stage for PEs.
-#[derive(LogicBlock)]
-pub(crate) struct Step {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) clamped: Clamped<In>,
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+#[block(clock, leaf)]
+pub(crate) fn Step(word: u32) {
+    let clamped: In<Clamped> = |_| word;
+    let word: Out<word, signed>;
+    let saturated: Out;
 }
 
-impl Step {
-    pub(crate) fn new(word: u32) -> Self {
-        Step {
-            clock: Signal::default(),
-            clamped: Clamped::new(&|_| word),
-            word: Wide::signed(word),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Step {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Step {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.word.next = self.clamped.word.val() + i128::from(self.clamped.up.val());
             self.saturated.next = self.clamped.saturated.val();
         }
     }
-    fn connect(&mut self) {
-        self.word.connect();
-        self.saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let top = self.word.width() - 1;
-        Verilog::Custom(format!(
+        format!(
             "// step: rounds up where that is nearer.
 always @(posedge clock) begin
     word <= clamped$word + {{{top}'d0, clamped$up}};
     saturated <= clamped$saturated;
 end"
-        ))
+        )
     }
 }

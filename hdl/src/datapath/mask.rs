@@ -7,7 +7,6 @@
 //! Rows and columns are numbered out here, so that all PEs and all PUs are the same module.
 
 use crate::beats::{LoopCounters, LoopEnds, MaskBeat, Widths};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
@@ -24,21 +23,11 @@ pub(crate) fn LevelBounds(widths: &Widths) {
 
     first = true;
     last = true;
-    if level == level0 {
-        first = loops.first0;
-        last = loops.last0;
-    }
-    if level == level1 {
-        first = loops.first1;
-        last = loops.last1;
-    }
-    if level == level2 {
-        first = loops.first2;
-        last = loops.last2;
-    }
-    if level == level3 {
-        first = loops.first3;
-        last = loops.last3;
+    for N in [0, 1, 2, 3] {
+        if level == levelN {
+            first = loops.firstN;
+            last = loops.lastN;
+        }
     }
 }
 
@@ -55,21 +44,11 @@ pub(crate) fn LevelPick(widths: &Widths) {
 
     picked = false;
     counter = zero;
-    if level == level0 {
-        picked = true;
-        counter = loops.counter0;
-    }
-    if level == level1 {
-        picked = true;
-        counter = loops.counter1;
-    }
-    if level == level2 {
-        picked = true;
-        counter = loops.counter2;
-    }
-    if level == level3 {
-        picked = true;
-        counter = loops.counter3;
+    for N in [0, 1, 2, 3] {
+        if level == levelN {
+            picked = true;
+            counter = loops.counterN;
+        }
     }
 }
 
@@ -151,11 +130,9 @@ pub(crate) fn MaskUnit(widths: &Widths) {
     row_pick.level = pick_row;
     column_pick.loops = counters;
     column_pick.level = pick_column;
-    bounds.flat = flat;
-    bounds.row_low = row_low;
-    bounds.column_low = column_low;
-    bounds.row_high = row_high;
-    bounds.column_high = column_high;
+    for NAME in names![flat row_low column_low row_high column_high] {
+        bounds.NAME = NAME;
+    }
     bounds.row_first = row.first;
     bounds.row_last = row.last;
     bounds.column_first = column.first;
@@ -193,32 +170,18 @@ macro_rules! wire_mask {
 pub(crate) use wire_mask;
 
 /// Compares every column with the bounds, once for all rows.
-#[derive(LogicBlock)]
-pub(crate) struct ColumnHeads {
-    pub(crate) low: Wide<In>,
-    pub(crate) high: Wide<In>,
-    pub(crate) pick: Signal<In, Bit>,
-    pub(crate) picked: Wide<In>,
+#[block(leaf)]
+pub(crate) fn ColumnHeads(widths: &Widths) {
+    let low: In<{ widths.beat("column_low") }>;
+    let high: In<{ widths.beat("column_high") }>;
+    let pick: In;
+    let picked: In<{ widths.place() }>;
     /// Bit c: column c is not below the lower bound.
-    pub(crate) above: Wide<Out>,
+    let above: Out<{ widths.columns }>;
     /// Bit c: column c is below the upper bound.
-    pub(crate) below: Wide<Out>,
+    let below: Out<{ widths.columns }>;
     /// Bit c: column c is picked, or nothing is picked.
-    pub(crate) chosen: Wide<Out>,
-}
-
-impl ColumnHeads {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        ColumnHeads {
-            low: Wide::new(widths.beat("column_low")),
-            high: Wide::new(widths.beat("column_high")),
-            pick: Signal::default(),
-            picked: Wide::new(widths.place()),
-            above: Wide::new(widths.columns),
-            below: Wide::new(widths.columns),
-            chosen: Wide::new(widths.columns),
-        }
-    }
+    let chosen: Out<{ widths.columns }>;
 }
 
 /// The vector of `test(c)` for all columns.
@@ -231,8 +194,8 @@ fn vector_text(columns: u32, test: impl Fn(u32) -> String) -> String {
     format!("{{{}}}", (0..columns).rev().map(test).collect::<Vec<_>>().join(", "))
 }
 
-impl Logic for ColumnHeads {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for ColumnHeads {
+    fn model(&mut self) {
         let columns = self.above.width();
         let (low, high, picked) = (self.low.val(), self.high.val(), self.picked.val());
         let pick = self.pick.val();
@@ -240,14 +203,9 @@ impl Logic for ColumnHeads {
         self.below.next = vector(columns, |c| c < high);
         self.chosen.next = vector(columns, |c| !pick || c == picked);
     }
-    fn connect(&mut self) {
-        self.above.connect();
-        self.below.connect();
-        self.chosen.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (columns, bits, counter) = (self.above.width(), self.low.width(), self.picked.width());
-        Verilog::Custom(format!(
+        format!(
             "// column_heads: compares every column with the bounds and the pick of a mask.
 assign above = {};
 assign below = {};
@@ -255,7 +213,7 @@ assign chosen = {};",
             vector_text(columns, |c| format!("{bits}'d{c} >= low")),
             vector_text(columns, |c| format!("{bits}'d{c} < high")),
             vector_text(columns, |c| format!("~pick | picked == {counter}'d{c}")),
-        ))
+        )
     }
 }
 
@@ -306,48 +264,33 @@ pub(crate) fn RowMask(widths: &Widths) {
 }
 
 /// Which PEs of one row belong to the picked group of the input stream; the groups are constants of the row.
-#[derive(LogicBlock)]
-pub(crate) struct GroupMask {
-    pub(crate) mask: Wide<In>,
-    pub(crate) pick: Signal<In, Bit>,
-    pub(crate) picked: Wide<In>,
-    pub(crate) taken: Wide<Out>,
-    _first: u32,
-    _stream_words: u32,
+///
+/// `first`: flat number of the row's first PE.
+#[block(leaf)]
+pub(crate) fn GroupMask(widths: &Widths, first: u32, stream_words: u32) {
+    let mask: In<{ widths.columns }>;
+    let pick: In;
+    let picked: In<{ widths.place() }>;
+    let taken: Out<{ widths.columns }>;
+    let _first: u32 = first;
+    let _stream_words: u32 = stream_words;
 }
 
-impl GroupMask {
-    /// `first`: flat number of the row's first PE.
-    pub(crate) fn new(widths: &Widths, first: u32, stream_words: u32) -> Self {
-        GroupMask {
-            mask: Wide::new(widths.columns),
-            pick: Signal::default(),
-            picked: Wide::new(widths.place()),
-            taken: Wide::new(widths.columns),
-            _first: first,
-            _stream_words: stream_words,
-        }
-    }
-}
-
-impl Logic for GroupMask {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for GroupMask {
+    fn model(&mut self) {
         let (first, words) = (i128::from(self._first), i128::from(self._stream_words));
         let (pick, picked) = (self.pick.val(), self.picked.val());
         let group = vector(self.mask.width(), |c| !pick || (first + c) / words == picked);
         self.taken.next = self.mask.val() & group;
     }
-    fn connect(&mut self) {
-        self.taken.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let counter = self.picked.width();
         let group = |c| (self._first + c) / self._stream_words;
         let tests = vector_text(self.mask.width(), |c| format!("~pick | picked == {counter}'d{}", group(c)));
-        Verilog::Custom(format!(
+        format!(
             "// group_mask: narrows the mask of a row to the PEs that the picked transfer is for.
 assign taken = mask & {tests};"
-        ))
+        )
     }
 }
 

@@ -16,46 +16,31 @@ use crate::rtl::signal::Wide;
 use arch::device::{Leaves, filled as with_values};
 use arch::number::ceil_log2;
 use arch::registers::{ENTRY_CHUNKS, Region};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 
-#[derive(LogicBlock)]
-pub(crate) struct Scratchpad {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) write_address: Wide<In>,
-    pub(crate) write_data: Wide<In>,
-    pub(crate) read_address: Wide<In>,
-    pub(crate) read_data: Wide<Out>,
+/// `2^address_bits` words.
+#[block(clock, leaf)]
+pub(crate) fn Scratchpad(address_bits: u32, word: u32) {
+    let write: In;
+    let write_address: In<address_bits>;
+    let write_data: In<word, signed>;
+    let read_address: In<address_bits>;
+    let read_data: Out<word, signed>;
     /// Empty: there is no such pad.
-    _words: Vec<i128>,
+    let _words: Vec<i128> = vec![0; 1 << address_bits];
     /// Attribute that says what it is made of.
-    _style: &'static str,
+    let _style: &'static str = "";
     /// What the output register is going to hold, if there is one.
-    registered: Vec<Wide<Local>>,
-    _leaves: Leaves,
+    let registered: [Local<word, signed>; 0u32];
+    let _leaves: Leaves = Leaves::GENERIC;
 }
 
 impl Scratchpad {
     /// The ports of a pad that is not there: it reads 0.
     pub(crate) fn none(address_bits: u32, word: u32) -> Self {
         Scratchpad { _words: Vec::new(), ..Scratchpad::new(address_bits, word) }
-    }
-
-    /// `2^address_bits` words.
-    pub(crate) fn new(address_bits: u32, word: u32) -> Self {
-        Scratchpad {
-            clock: Signal::default(),
-            write: Signal::default(),
-            write_address: Wide::new(address_bits),
-            write_data: Wide::signed(word),
-            read_address: Wide::new(address_bits),
-            read_data: Wide::signed(word),
-            _words: vec![0; 1 << address_bits],
-            _style: "",
-            registered: Vec::new(),
-            _leaves: Leaves::GENERIC,
-        }
     }
 
     /// With an output register, if `registered`: adds one cycle of read latency.
@@ -108,8 +93,8 @@ impl Scratchpad {
     }
 }
 
-impl Logic for Scratchpad {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Scratchpad {
+    fn model(&mut self) {
         if self.clock.pos_edge() && !self._words.is_empty() {
             let word = self._words[self.read_address.val() as usize];
             match self.registered.first_mut() {
@@ -124,18 +109,14 @@ impl Logic for Scratchpad {
             }
         }
     }
-    fn connect(&mut self) {
-        self.read_data.connect();
-        self.registered.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         if self._words.is_empty() {
             let word = self.read_data.width();
-            return Verilog::Custom(format!(
+            return format!(
                 "// no_scratchpad: a pad that is not there reads 0.
 assign read_data = {word}'d0;
 wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
-            ));
+            );
         }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
         let (rest, narrow) = self.narrow_text().unwrap_or_default();
@@ -153,7 +134,7 @@ wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'
         } else {
             ("found", format!("reg signed [{last_bit}:0] found;\n"), "    read_data <= found;\n")
         };
-        Verilog::Custom(format!(
+        format!(
             "// scratchpad: one of the memories of a PE.
 (* no_rw_check{style} *)
 reg signed [{held}:0] words [0:{last_word}];
@@ -162,7 +143,7 @@ reg signed [{held}:0] words [0:{last_word}];
     {read} <= {whole};
 {}{register}end",
             unknown_at_collision("write && write_address == read_address", read, last_bit + 1)
-        ))
+        )
     }
 }
 
@@ -171,14 +152,6 @@ reg signed [{held}:0] words [0:{last_word}];
 pub(crate) fn unknown_at_collision(collides: &str, word: &str, bits: u32) -> String {
     format!("`ifdef TABLA_COLLISIONS\n    if ({collides}) {word} <= {{{bits}{{1'bx}}}};\n`endif\n")
 }
-
-/// Where a chunk goes, from the control port.
-macro_rules! chunk_port {
-    ($index_bits:expr, $chunk_bits:expr) => {
-        (Signal::default(), Wide::new($index_bits), Wide::new($chunk_bits), Wide::new($crate::beats::CHUNK_BITS))
-    };
-}
-pub(crate) use chunk_port;
 
 /// How a chunk is read: when `enable` is set, or always without one; the words read are called `word` and the chunk's number.
 #[derive(Clone, Copy)]
@@ -241,47 +214,27 @@ pub(crate) fn chunked_slice(word: &str, lsb: u32, bits: u32) -> String {
     if parts.len() == 1 { parts[0].clone() } else { format!("{{{}}}", parts.join(", ")) }
 }
 
-#[derive(LogicBlock)]
-pub(crate) struct TableMemory {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) write_index: Wide<In>,
-    pub(crate) write_chunk: Wide<In>,
-    pub(crate) write_data: Wide<In>,
-    pub(crate) read_index: Wide<In>,
+/// `2^table_index` entries for words of `word` bits.
+#[block(clock, leaf)]
+pub(crate) fn TableMemory(widths: &Widths) {
+    let (index_bits, word) = (widths.table_index, widths.word);
+    let chunks = ENTRY_CHUNKS as usize;
+    let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks));
+    let note = |n| Some((n, widths.fixed.as_ref()?.note(Region::Tables, n)?.to_owned()));
+    let notes = (0..1 << index_bits).filter_map(note).collect();
+    let write: In;
+    let write_index: In<index_bits>;
+    let write_chunk: In<ENTRY_CHUNK_BITS>;
+    let write_data: In<CHUNK_BITS>;
+    let read_index: In<index_bits>;
     /// W+2 bits.
-    pub(crate) base: Wide<Out>,
+    let base: Out<{ word + 2 }, signed>;
     /// W+2 bits.
-    pub(crate) delta: Wide<Out>,
-    _entries: Vec<Vec<u32>>,
-    _fixed: bool,
+    let delta: Out<{ word + 2 }, signed>;
+    let _entries: Vec<Vec<u32>> = filled(contents.unwrap_or_default(), 1 << index_bits, chunks);
+    let _fixed: bool = widths.fixed.is_some();
     /// Where the table of a function begins.
-    _notes: BTreeMap<usize, String>,
-}
-
-impl TableMemory {
-    /// `2^table_index` entries for words of `word` bits.
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (index_bits, word) = (widths.table_index, widths.word);
-        let chunks = ENTRY_CHUNKS as usize;
-        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks));
-        let note = |n| Some((n, widths.fixed.as_ref()?.note(Region::Tables, n)?.to_owned()));
-        let notes = (0..1 << index_bits).filter_map(note).collect();
-        let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, ENTRY_CHUNK_BITS);
-        TableMemory {
-            clock: Signal::default(),
-            write,
-            write_index,
-            write_chunk,
-            write_data,
-            read_index: Wide::new(index_bits),
-            base: Wide::signed(word + 2),
-            delta: Wide::signed(word + 2),
-            _fixed: contents.is_some(),
-            _notes: notes,
-            _entries: filled(contents.unwrap_or_default(), 1 << index_bits, chunks),
-        }
-    }
+    let _notes: BTreeMap<usize, String> = notes;
 }
 
 impl TableMemory {
@@ -304,8 +257,8 @@ impl TableMemory {
     }
 }
 
-impl Logic for TableMemory {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableMemory {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let entry = &self._entries[self.read_index.val() as usize];
             let bits = entry[..3].iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
@@ -317,21 +270,17 @@ impl Logic for TableMemory {
             }
         }
     }
-    fn connect(&mut self) {
-        self.base.connect();
-        self.delta.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let half = self.base.width();
         if self._fixed {
-            return Verilog::Custom(self.fixed_text());
+            return self.fixed_text();
         }
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
         let port = |_| ReadPort { enable: "", index: "read_index", word: "read" };
         text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, 0, port);
         let slice = |lsb| chunked_slice("read", lsb, half);
         text += &format!("assign base = {};\nassign delta = {};", slice(0), slice(half));
-        Verilog::Custom(text)
+        text
     }
 }
 

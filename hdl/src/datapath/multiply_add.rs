@@ -8,10 +8,10 @@
 
 use crate::datapath::multiplier;
 use crate::datapath::pe::StartControl;
-use crate::rtl::signal::Wide;
 use arch::device::{self, Leaves, filled};
 use arch::isa::Combine;
 use arch::number::wrap;
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Bits of [`Combine`] on machines with extremes.
@@ -22,26 +22,23 @@ pub(crate) const COMBINE_BITS: u32 = 2;
 ///
 /// On machines with extremes also the larger or the smaller of `first ? start : sum` and `a * b`, where `start` is the least or the
 /// greatest number there is if there is none, or outside the mask, where `a * b` does not count.
-#[derive(LogicBlock)]
-pub(crate) struct MultiplyAdd {
-    pub(crate) clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+pub(crate) fn MultiplyAdd(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) {
     /// Factors, t+1.
-    pub(crate) a: Wide<In>,
-    pub(crate) b: Wide<In>,
+    let (a, b): In<word, signed>;
     /// The mask admits this PE, t+1.
-    pub(crate) admitted: Signal<In, Bit>,
+    let admitted: In;
     /// Where the sum starts, t+2.
-    pub(crate) start: Wide<In>,
+    let start: In<accumulator, signed>;
     /// The rest: t+3.
-    pub(crate) valid: Signal<In, Bit>,
-    pub(crate) first: Signal<In, Bit>,
+    let (valid, first): In;
     /// [`Combine`]; its high bit on machines with extremes only.
-    pub(crate) combine: Wide<In>,
+    let combine: In<{ if extremes { COMBINE_BITS } else { 1 } }>;
     /// One on machines with extremes.
-    pub(crate) starts: Vec<StartControl<In>>,
-    pub(crate) sum: Wide<Out>,
-    _leaves: Leaves,
-    _held: Held,
+    let starts: [In<StartControl>; extremes] = |_| COMBINE_BITS;
+    let sum: Out<accumulator, signed>;
+    let _leaves: Leaves = leaves;
+    let _held: Held = Held::default();
 }
 
 /// The registers before the sum.
@@ -54,26 +51,6 @@ struct Held {
     /// Where values are compared: the mask admitted the PE, for `a`; for `product`.
     admitted: bool,
     counts: bool,
-}
-
-impl MultiplyAdd {
-    pub(crate) fn new(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) -> Self {
-        let starts = || StartControl::new(&|_| COMBINE_BITS);
-        MultiplyAdd {
-            clock: Signal::default(),
-            a: Wide::signed(word),
-            b: Wide::signed(word),
-            admitted: Signal::default(),
-            start: Wide::signed(accumulator),
-            valid: Signal::default(),
-            first: Signal::default(),
-            combine: Wide::new(if extremes { COMBINE_BITS } else { 1 }),
-            starts: (0..u32::from(extremes)).map(|_| starts()).collect(),
-            sum: Wide::signed(accumulator),
-            _leaves: leaves,
-            _held: Held::default(),
-        }
-    }
 }
 
 /// `name`, sign-extended from `from` to `to` bits.
@@ -91,8 +68,8 @@ fn wide(word: u32, width: u32) -> String {
     }
 }
 
-impl Logic for MultiplyAdd {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for MultiplyAdd {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let Held { a, b, product, start, admitted, counts } = self._held;
             let width = self.sum.width();
@@ -121,17 +98,14 @@ impl Logic for MultiplyAdd {
             };
         }
     }
-    fn connect(&mut self) {
-        self.sum.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, width) = (self.a.width(), self.sum.width());
         let block = self._leaves.multiply_add.filter(|block| word <= block.factor && width <= block.sum);
-        Verilog::Custom(match block {
+        match block {
             _ if !self.starts.is_empty() => comparing(word, width, self._leaves),
             Some(block) => one_block(block, word, width),
             None => adding(word, width, self._leaves),
-        })
+        }
     }
 }
 

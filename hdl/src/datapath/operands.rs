@@ -4,9 +4,10 @@ use crate::beats::Widths;
 use crate::datapath::multiply_add::extended;
 use crate::datapath::pair;
 use crate::datapath::pe::pe_width;
-use crate::rtl::signal::{GetBit, Wide};
+use crate::rtl::signal::GetBit;
 use arch::device::Leaves;
 use arch::isa::{Pad, SQUARE_BIT};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
@@ -15,26 +16,18 @@ use rust_hdl_core::prelude::*;
 /// chosen and an immediate that is not used are zero, so that all can be joined.
 ///
 /// On machines with squares `a` and `b` are a bit wider than words, and both are the difference of the two where that is to be squared.
-#[derive(LogicBlock)]
-pub(crate) struct OperandSelect {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) model: Wide<In>,
-    pub(crate) data: Wide<In>,
-    pub(crate) t0: Wide<In>,
-    pub(crate) t1: Wide<In>,
-    pub(crate) immediate_b: Wide<In>,
-    pub(crate) immediate_c: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn OperandSelect(widths: &Widths) {
+    let (model, data, t0, t1, immediate_b, immediate_c): In<{ widths.word }, signed>;
     /// The mask admits this PE.
-    pub(crate) admitted: Signal<In, Bit>,
+    let admitted: In;
     /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
-    pub(crate) select_a: Wide<In>,
+    let select_a: In<{ pe_width(widths, "a_t1") }>;
     /// [`selection`] of a code.
-    pub(crate) select_b: Wide<In>,
-    pub(crate) select_c: Wide<In>,
-    pub(crate) a: Wide<Out>,
-    pub(crate) b: Wide<Out>,
-    pub(crate) c: Wide<Out>,
-    _leaves: Leaves,
+    let (select_b, select_c): In<SELECTION_BITS>;
+    let (a, b): Out<{ widths.factor }, signed>;
+    let c: Out<{ widths.word }, signed>;
+    let _leaves: Leaves = widths.leaves;
 }
 
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
@@ -54,31 +47,8 @@ pub(crate) fn selection(code: i128) -> i128 {
     half << 1 | code & 1
 }
 
-impl OperandSelect {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let word = || Wide::signed(widths.word);
-        OperandSelect {
-            clock: Signal::default(),
-            model: word(),
-            data: word(),
-            t0: word(),
-            t1: word(),
-            immediate_b: word(),
-            immediate_c: word(),
-            admitted: Signal::default(),
-            select_a: Wide::new(pe_width(widths, "a_t1")),
-            select_b: Wide::new(SELECTION_BITS),
-            select_c: Wide::new(SELECTION_BITS),
-            a: Wide::signed(widths.factor),
-            b: Wide::signed(widths.factor),
-            c: Wide::signed(widths.word),
-            _leaves: widths.leaves,
-        }
-    }
-}
-
-impl Logic for OperandSelect {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for OperandSelect {
+    fn model(&mut self) {
         let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
         let joined = |select: i128, immediate: i128| {
             let among =
@@ -94,15 +64,9 @@ impl Logic for OperandSelect {
             self.c.next = if self.admitted.val() { c } else { 0 };
         }
     }
-    fn connect(&mut self) {
-        self.a.connect();
-        self.b.connect();
-        self.c.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, factor) = (self.c.width(), self.a.width());
-        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
-        let [first, second, third, fourth] = pads;
+        let [first, second, third, fourth] = Pad::NAMES;
         let among = |select: &str| format!("{select} ? {second} : {first}");
         let above = |select: &str| format!("{select} ? {fourth} : {third}");
         // In tables of four inputs, or of six.
@@ -141,13 +105,13 @@ assign b = square ? a : wide_b;"
             );
             (" both factors may be the difference of a and b;", factors)
         };
-        Verilog::Custom(format!(
+        format!(
             "// operand_select: operands a, b, c from pads and immediates;{what} outside the mask c is 0.
 {choices}{factors}
 always @(posedge clock) begin
     c <= chosen_c;
     if (!admitted) c <= {word}'d0;
 end"
-        ))
+        )
     }
 }

@@ -26,11 +26,12 @@ use crate::rtl::bundle::bundle;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
+blocks::unroll! {
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.
     PeControl {
-        bits: valid_t3, first_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
-        words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
+        bits: valid_t3, first_t3, negative_t5, for PAD in RESULTS { write_PAD_t7, };
+        words: for PAD in PADS { PAD_address, } a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
             combine_t3, align_t2, shift_t4, shift_t5;
     }
 
@@ -48,33 +49,34 @@ bundle! {
 
     /// A bus write, but for its address.
     BusWrite {
-        bits: write_t0, write_t1;
+        bits: for PAD in TEMPORARIES { write_PAD, };
         words: word;
     }
 
     /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
     WriteAddresses {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
 
     /// Read addresses of the pads: those of a beat at t, or at t-1 where pads have output registers.
     ReadAddresses {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
 
     /// What a PE writes into pads that its row shares.
     PadWrites {
-        bits: write_model, write_data, write_t0, write_t1;
-        words: model, data, t0, t1;
+        bits: for PAD in PADS { write_PAD, };
+        words: for PAD in PADS { PAD, };
     }
 
     /// Words of such pads.
     PadWords {
         bits: ;
-        words: model, data, t0, t1;
+        words: for PAD in PADS { PAD, };
     }
+}
 }
 
 /// Widths of [`WriteAddresses`] and [`ReadAddresses`].
@@ -103,15 +105,18 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
 fn Gates() {
     let (load_write, load_admitted): In;
     let data_write: Out;
-    let (saturated_t7, admitted_t7, write_model_t7, write_t0_t7, write_t1_t7): In;
+    let (saturated_t7, admitted_t7): In;
+    for PAD in RESULTS {
+        let write_PAD_t7: In;
+    }
     let saturated: Out;
 
     data_write = load_write && load_admitted;
-    saturated = saturated_t7 && admitted_t7 && (write_model_t7 || write_t0_t7 || write_t1_t7);
+    saturated = saturated_t7 && admitted_t7 && (any!(PAD in RESULTS, write_PAD_t7));
 }
 
 /// Four pads and c + a*b; row and column are decided outside.
-#[block(clock, wires)]
+#[block(clock, wires, long = "wires only, in the order of the cycles of a beat")]
 pub(crate) fn ProcessingEngine(widths: &Widths) {
     let (word, accumulator) = (widths.word, widths.accumulator);
     let own = |bits: u32, word: u32| {
@@ -153,8 +158,10 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let parked: [In<accumulator, signed>; shared_sums];
     #[clocked]
     let (model, data): Scratchpad = (pad(widths.model), pad(widths.data));
-    #[clocked]
-    let (t0, t1): Scratchpad = pad(widths.temporary);
+    for PAD in TEMPORARIES {
+        #[clocked]
+        let PAD: Scratchpad = pad(widths.temporary);
+    }
     #[clocked]
     let gradient: [Scratchpad; gradients] = parks(widths.gradient);
     let start_select = [StartSelect(accumulator); gradients];
@@ -171,7 +178,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();
-    let (model_port, t0_port, t1_port) = WritePort(word, widths.leaves);
+    for PAD in RESULTS {
+        let PAD_port = WritePort(word, widths.leaves);
+    }
 
     model.read_address = control.model_address;
     model.write = model_port.write;
@@ -181,14 +190,12 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     data.write = gates.data_write;
     data.write_address = addresses.data;
     data.write_data = load_word;
-    t0.read_address = control.t0_address;
-    t0.write = t0_port.write;
-    t0.write_address = addresses.t0;
-    t0.write_data = t0_port.word;
-    t1.read_address = control.t1_address;
-    t1.write = t1_port.write;
-    t1.write_address = addresses.t1;
-    t1.write_data = t1_port.word;
+    for PAD in TEMPORARIES {
+        PAD.read_address = control.PAD_address;
+        PAD.write = PAD_port.write;
+        PAD.write_address = addresses.PAD;
+        PAD.write_data = PAD_port.word;
+    }
 
     select.immediate_b = control.immediate_b_t1;
     select.immediate_c = control.immediate_c_t1;
@@ -218,9 +225,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     gates.load_admitted = load_admitted;
     gates.saturated_t7 = narrow.saturated;
     gates.admitted_t7 = admitted_t7;
-    gates.write_model_t7 = control.write_model_t7;
-    gates.write_t0_t7 = control.write_t0_t7;
-    gates.write_t1_t7 = control.write_t1_t7;
+    for PAD in RESULTS {
+        gates.write_PAD_t7 = control.write_PAD_t7;
+    }
     tree = multiply_add.sum;
     saturated = gates.saturated;
 
@@ -230,36 +237,30 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     model_port.other_write = load_write_model;
     model_port.other_admitted = load_admitted;
     model_port.other_word = load_word;
-    t0_port.alu_write = control.write_t0_t7;
-    t0_port.alu_admitted = admitted_t7;
-    t0_port.alu_word = narrow.word;
-    t0_port.other_write = bus.write_t0;
-    t0_port.other_admitted = bus_admitted;
-    t0_port.other_word = bus.word;
-    t1_port.alu_write = control.write_t1_t7;
-    t1_port.alu_admitted = admitted_t7;
-    t1_port.alu_word = narrow.word;
-    t1_port.other_write = bus.write_t1;
-    t1_port.other_admitted = bus_admitted;
-    t1_port.other_word = bus.word;
+    for PAD in TEMPORARIES {
+        PAD_port.alu_write = control.write_PAD_t7;
+        PAD_port.alu_admitted = admitted_t7;
+        PAD_port.alu_word = narrow.word;
+        PAD_port.other_write = bus.write_PAD;
+        PAD_port.other_admitted = bus_admitted;
+        PAD_port.other_word = bus.word;
+    }
     if words.is_empty() {
-        select.model = model.read_data;
-        select.data = data.read_data;
-        select.t0 = t0.read_data;
-        select.t1 = t1.read_data;
+        for PAD in PADS {
+            select.PAD = PAD.read_data;
+        }
     }
     writes.write_model = model_port.write;
     writes.model = model_port.word;
     writes.write_data = gates.data_write;
     writes.data = load_word;
-    writes.write_t0 = t0_port.write;
-    writes.t0 = t0_port.word;
-    writes.write_t1 = t1_port.write;
-    writes.t1 = t1_port.word;
-    select.model = words.model;
-    select.data = words.data;
-    select.t0 = words.t0;
-    select.t1 = words.t1;
+    for PAD in TEMPORARIES {
+        writes.write_PAD = PAD_port.write;
+        writes.PAD = PAD_port.word;
+    }
+    for PAD in PADS {
+        select.PAD = words.PAD;
+    }
     results.word = narrow.word;
     results.saturated = narrow.saturated;
     for n in 0..starts.len() {
@@ -320,6 +321,18 @@ impl ProcessingEngine {
 mod tests {
     use super::*;
     use crate::rtl::signal::clocked;
+
+    /// What blocks go through with `for PAD in PADS` are the pads of the instruction set.
+    #[test]
+    fn lists_of_pads_are_those_of_the_instruction_set() {
+        let [mut pads, mut temporaries] = [Vec::new(), Vec::new()];
+        blocks::unroll! {
+            for PAD in PADS { pads.push(stringify!(PAD)); }
+            for PAD in TEMPORARIES { temporaries.push(stringify!(PAD)); }
+        }
+        assert_eq!(pads, arch::isa::Pad::NAMES);
+        assert_eq!(temporaries, arch::isa::Pad::TEMPORARY.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
 
     /// A word from the loader times 3, written to t0: 2 * 3 + 0 after seven cycles, and nothing where the mask says no.
     #[test]

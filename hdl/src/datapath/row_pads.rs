@@ -11,47 +11,31 @@
 use crate::beats::Widths;
 use crate::datapath::memory::{Scratchpad, unknown_at_collision};
 use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
-use crate::rtl::signal::Wide;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// One pad of each PE of a row.
-#[derive(LogicBlock)]
-struct RowPad {
-    clock: Signal<In, Clock>,
+///
+/// `2^address_bits` words of `bits` for each PE, with so many write enables.
+#[block(clock, leaf)]
+fn RowPad(address_bits: u32, bits: u32, enables: u32, widths: &Widths) {
+    let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
     /// One for each PE, or one for all.
-    write: Vec<Signal<In, Bit>>,
-    write_address: Wide<In>,
-    write_data: Vec<Wide<In>>,
-    read_address: Wide<In>,
-    read_data: Vec<Wide<Out>>,
+    let write: [In; enables];
+    let write_address: In<address_bits>;
+    let write_data: [In<bits, signed>; widths.columns];
+    let read_address: In<address_bits>;
+    let read_data: [Out<bits, signed>; widths.columns];
     /// By address and PE.
-    _words: Vec<Vec<i128>>,
+    let _words: Vec<Vec<i128>> = vec![none.clone(); depth];
     /// What was read, and what the output register holds.
-    _found: [Vec<i128>; 2],
+    let _found: [Vec<i128>; 2] = [none.clone(), none];
     /// Attribute that says what it is made of.
-    _style: &'static str,
-    _registered: bool,
+    let _style: &'static str = Scratchpad::style(depth, widths.block_depth);
+    let _registered: bool = widths.pad_register;
 }
 
 impl RowPad {
-    /// `2^address_bits` words of `bits` for each PE, with so many write enables.
-    fn new(address_bits: u32, bits: u32, enables: u32, widths: &Widths) -> Self {
-        let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
-        RowPad {
-            clock: Signal::default(),
-            write: (0..enables).map(|_| Signal::default()).collect(),
-            write_address: Wide::new(address_bits),
-            write_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
-            read_address: Wide::new(address_bits),
-            read_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
-            _words: vec![none.clone(); depth],
-            _found: [none.clone(), none],
-            _style: Scratchpad::style(depth, widths.block_depth),
-            _registered: widths.pad_register,
-        }
-    }
-
     /// The bits of a PE's word.
     fn slice(&self, pe: usize) -> String {
         let bits = self.read_data[pe].width() as usize;
@@ -59,8 +43,8 @@ impl RowPad {
     }
 }
 
-impl Logic for RowPad {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for RowPad {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let read = self._words[self.read_address.val() as usize].clone();
             let before = std::mem::replace(&mut self._found[0], read);
@@ -77,10 +61,7 @@ impl Logic for RowPad {
             word.next = *shown;
         }
     }
-    fn connect(&mut self) {
-        self.read_data.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (pes, enables) = (0..self.read_data.len(), self.write.len());
         let bits = self.read_data[0].width() * self.read_data.len() as u32;
         let (last, last_word, style) = (bits - 1, self._words.len() - 1, self._style);
@@ -98,7 +79,7 @@ impl Logic for RowPad {
         // Of all words: what a block memory shows of those that are not written is nowhere promised.
         let collision = unknown_at_collision(&format!("({any}) && write_address == read_address"), "found", bits);
         let words: Vec<String> = pes.map(|pe| format!("assign read_data${pe} = {shown}{};", self.slice(pe))).collect();
-        Verilog::Custom(format!(
+        format!(
             "// row_pad: one of the memories of all PEs of a row, their words side by side.
 (* no_rw_check{style} *)
 reg [{last}:0] words [0:{last_word}];
@@ -108,7 +89,7 @@ reg [{last}:0] found;
 {collision}{register}end
 {}",
             words.join("\n")
-        ))
+        )
     }
 }
 
@@ -131,30 +112,23 @@ pub(crate) fn RowPads(widths: &Widths) {
     let parked: [Out<{ widths.accumulator }, signed>; sums];
     let model = RowPad(clock, widths.model, widths.word, widths.columns, widths);
     let data = RowPad(clock, widths.data, widths.word, widths.columns, widths);
-    let (t0, t1) = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+    for PAD in TEMPORARIES {
+        let PAD = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+    }
     let gradient = [RowPad(clock, widths.gradient, widths.accumulator, 1, widths); gradients];
 
-    model.read_address = reads.model;
-    model.write_address = addresses.model;
-    data.read_address = reads.data;
-    data.write_address = addresses.data;
-    t0.read_address = reads.t0;
-    t0.write_address = addresses.t0;
-    t1.read_address = reads.t1;
-    t1.write_address = addresses.t1;
+    for PAD in PADS {
+        PAD.read_address = reads.PAD;
+        PAD.write_address = addresses.PAD;
+    }
     for pe in 0..words.len() {
-        model.write[pe] = writes[pe].write_model;
-        model.write_data[pe] = writes[pe].model;
-        data.write[pe] = writes[pe].write_data;
-        data.write_data[pe] = writes[pe].data;
-        t0.write[pe] = writes[pe].write_t0;
-        t0.write_data[pe] = writes[pe].t0;
-        t1.write[pe] = writes[pe].write_t1;
-        t1.write_data[pe] = writes[pe].t1;
-        words[pe].model = model.read_data[pe];
-        words[pe].data = data.read_data[pe];
-        words[pe].t0 = t0.read_data[pe];
-        words[pe].t1 = t1.read_data[pe];
+        for PAD in PADS {
+            PAD.write[pe] = writes[pe].write_PAD;
+            PAD.write_data[pe] = writes[pe].PAD;
+        }
+        for PAD in PADS {
+            words[pe].PAD = PAD.read_data[pe];
+        }
     }
     for g in 0..gradient.len() {
         gradient[g].read_address = sums_read_address[g];

@@ -10,7 +10,6 @@ use crate::datapath::arithmetic::Shifted;
 use crate::datapath::listed::{ListedShift, Settle};
 use crate::datapath::multiply_add::extended;
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::Wide;
 use arch::amounts::Amounts;
 use arch::isa::SHIFT_BITS;
 use arch::number::wrap;
@@ -64,32 +63,24 @@ pub(crate) fn unused_code(code: &str, amounts: &[u32]) -> String {
 
 /// From the amount of an instruction to what a shifter is told: the same, or its number in the list. Amounts that are not in the
 /// list have any number: the compiler sees to it that their results are not used.
-#[derive(LogicBlock)]
-pub(crate) struct AmountCode {
-    pub(crate) amount: Wide<In>,
-    pub(crate) code: Wide<Out>,
-    _amounts: Amounts,
+///
+/// Of a field of so many bits, which may say more above the amount.
+#[block(leaf)]
+pub(crate) fn AmountCode(amounts: Amounts, bits: u32) {
+    let amount: In<bits>;
+    let code: Out<{ code_bits(amounts) }>;
+    let _amounts: Amounts = amounts;
 }
 
-impl AmountCode {
-    /// Of a field of so many bits, which may say more above the amount.
-    pub(crate) fn new(amounts: Amounts, bits: u32) -> Self {
-        AmountCode { amount: Wide::new(bits), code: Wide::new(code_bits(amounts)), _amounts: amounts }
-    }
-}
-
-impl Logic for AmountCode {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for AmountCode {
+    fn model(&mut self) {
         let amount = self.amount.val() & ((1 << SHIFT_BITS) - 1);
         self.code.next = match self._amounts.listed() {
             Some(list) => list.iter().position(|&listed| i128::from(listed) == amount).unwrap_or(0) as i128,
             None => amount,
         };
     }
-    fn connect(&mut self) {
-        self.code.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let bits = self.code.width();
         let head = "// amount_code: what shifters are told for the amount of an instruction.\n";
         let wide = self.amount.width() > SHIFT_BITS;
@@ -110,26 +101,21 @@ impl Logic for AmountCode {
                 )
             }
         };
-        Verilog::Custom(head.to_owned() + &text)
+        head.to_owned() + &text
     }
 }
 
 /// `c << align` as an accumulator, wrapping.
-#[derive(LogicBlock)]
-pub(crate) struct Align {
-    pub(crate) c: Wide<In>,
+#[block(leaf)]
+pub(crate) fn Align(word: u32, accumulator: u32, amounts: Amounts) {
+    let c: In<word, signed>;
     /// As [`AmountCode`] says it.
-    pub(crate) places: Wide<In>,
-    pub(crate) aligned: Wide<Out>,
-    _amounts: Amounts,
+    let places: In<{ code_bits(amounts) }>;
+    let aligned: Out<accumulator, signed>;
+    let _amounts: Amounts = amounts;
 }
 
 impl Align {
-    pub(crate) fn new(word: u32, accumulator: u32, amounts: Amounts) -> Self {
-        let aligned = Wide::signed(accumulator);
-        Align { c: Wide::signed(word), places: Wide::new(code_bits(amounts)), aligned, _amounts: amounts }
-    }
-
     /// One of a few constant shifts.
     fn listed_text(&self, amounts: &[u32]) -> String {
         let (word, width) = (self.c.width(), self.aligned.width());
@@ -157,17 +143,14 @@ impl Align {
     }
 }
 
-impl Logic for Align {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Align {
+    fn model(&mut self) {
         let places = decoded(self._amounts, self.places.val());
         self.aligned.next = wrap(self.c.val() << places, self.aligned.width());
     }
-    fn connect(&mut self) {
-        self.aligned.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         if let Some(amounts) = self._amounts.listed() {
-            return Verilog::Custom(self.listed_text(&amounts));
+            return self.listed_text(&amounts);
         }
         // Short shifts first: the word is still narrow when they are done.
         let (mut width, widest) = (self.c.width(), self.aligned.width());
@@ -190,7 +173,7 @@ impl Logic for Align {
             (from, width) = (format!("by{step}"), next);
         }
         text += &format!("assign aligned = {};", extended(&from, width, widest));
-        Verilog::Custom(text)
+        text
     }
 }
 
@@ -259,31 +242,18 @@ impl ShifterText {
 }
 
 /// First stage of a right shift that keeps what rounding to a word needs, and no more: the large steps.
-#[derive(LogicBlock)]
-pub(crate) struct CoarseShift {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) value: Wide<In>,
+#[block(clock, leaf)]
+pub(crate) fn CoarseShift(width: u32, shift: u32, word: u32) {
+    assert!(shift > FINE_BITS, "a shift amount of {shift} bits");
+    let value: In<width, signed>;
     /// The whole amount.
-    pub(crate) shift: Wide<In>,
-    pub(crate) part: PartlyShifted<Out>,
-    _floor: u32,
+    let shift: In<shift>;
+    let part: Out<PartlyShifted> = |_| window_bits(width, word);
+    let _floor: u32 = word + 1;
 }
 
-impl CoarseShift {
-    pub(crate) fn new(width: u32, shift: u32, word: u32) -> Self {
-        assert!(shift > FINE_BITS, "a shift amount of {shift} bits");
-        CoarseShift {
-            clock: Signal::default(),
-            value: Wide::signed(width),
-            shift: Wide::new(shift),
-            part: PartlyShifted::new(&|_| window_bits(width, word)),
-            _floor: word + 1,
-        }
-    }
-}
-
-impl Logic for CoarseShift {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for CoarseShift {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (value, by) = (self.value.val() << 1, self.shift.val() >> FINE_BITS << FINE_BITS);
             let shifted = value >> by;
@@ -294,15 +264,12 @@ impl Logic for CoarseShift {
             part.sign.next = value < 0;
         }
     }
-    fn connect(&mut self) {
-        self.part.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (width, window) = (self.value.width(), self.part.window.width());
         let amount = self.shift.width();
         let shifter = ShifterText::new("by_all", width + 1, self._floor, FINE_BITS..amount, "steps", window);
         assert_eq!(shifter.bits, window, "the first stage ends with the window");
-        Verilog::Custom(format!(
+        format!(
             "// coarse_shift: right shift by multiples of {}; keeps the bits a word can come from, and what rounding and saturation need.
 wire sign = value[{}];
 wire [{width}:0] by_all = {{value, 1'b0}};
@@ -321,33 +288,21 @@ end",
             shifter.from,
             shifter.lost,
             shifter.over,
-        ))
+        )
     }
 }
 
 /// Second stage: the small steps.
-#[derive(LogicBlock)]
-pub(crate) struct FineShift {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) part: PartlyShifted<In>,
+#[block(clock, leaf)]
+pub(crate) fn FineShift(width: u32, word: u32) {
+    let part: In<PartlyShifted> = |_| window_bits(width, word);
     /// The low bits of the amount.
-    pub(crate) shift: Wide<In>,
-    pub(crate) shifted: Shifted<Out>,
+    let shift: In<FINE_BITS>;
+    let shifted: Out<Shifted> = |_| word + 1;
 }
 
-impl FineShift {
-    pub(crate) fn new(width: u32, word: u32) -> Self {
-        FineShift {
-            clock: Signal::default(),
-            part: PartlyShifted::new(&|_| window_bits(width, word)),
-            shift: Wide::new(FINE_BITS),
-            shifted: Shifted::new(&|_| word + 1),
-        }
-    }
-}
-
-impl Logic for FineShift {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for FineShift {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let (part, by) = (&self.part, self.shift.val());
             let above = if part.sign.val() { -1 << part.window.width() } else { 0 };
@@ -361,16 +316,13 @@ impl Logic for FineShift {
             out.sign.next = part.sign.val();
         }
     }
-    fn connect(&mut self) {
-        self.shifted.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let floor = self.shifted.floor.width();
         let window = self.part.window.width();
         let shifter = ShifterText::new("part$window", window, floor, 0..FINE_BITS, "shift", floor);
         assert_eq!(shifter.bits, floor + 1, "the shifter ends with floor and half");
         let from = shifter.from;
-        Verilog::Custom(format!(
+        format!(
             "// fine_shift: the last steps of a right shift, down to the bits of a word and the first one lost.
 wire sign = part$sign;
 {}always @(posedge clock) begin
@@ -381,7 +333,7 @@ wire sign = part$sign;
     shifted$sign <= sign;
 end",
             shifter.text, shifter.lost, shifter.over,
-        ))
+        )
     }
 }
 

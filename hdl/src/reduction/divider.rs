@@ -6,52 +6,36 @@
 //! A step shifts the next bit of the dividend into the rest, subtracts the divisor where that goes, and shifts the bit of the
 //! quotient into the place that the dividend leaves.
 
-use crate::rtl::signal::Wide;
 use arch::division::{Rounding, divide, operands};
 use arch::isa::SHIFT_BITS;
 use arch::number::ceil_log2;
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// Cycles from the sum to the quotient, of which `2W` are bits.
 const AROUND: u32 = 4;
 
-#[derive(LogicBlock)]
-pub(crate) struct Divider {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
+/// Quotient of the two words of a sum.
+///
+/// The field of the places may say more above them.
+#[block(clock, reset, leaf)]
+pub(crate) fn Divider(word: u32, places: u32, down: u32) {
     /// At t: the sum carries a dividend and a divisor.
-    pub(crate) start: Signal<In, Bit>,
+    let start: In;
     /// `dividend * 2^W + divisor`, modulo `2^2W`.
-    pub(crate) sum: Wide<In>,
-    pub(crate) places: Wide<In>,
+    let sum: In<{ 2 * word }>;
+    let places: In<places>;
     /// Not 0: round towards minus infinity.
-    pub(crate) down: Wide<In>,
+    let down: In<down>;
     /// At t + 2W + 4; 0 when no quotient arrives.
-    pub(crate) word: Wide<Out>,
-    pub(crate) saturated: Signal<Out, Bit>,
+    let word: Out<word, signed>;
+    let saturated: Out;
     /// Quotients on their way: cycles left, word, whether it saturated.
-    _waiting: Vec<(u32, i64, bool)>,
+    let _waiting: Vec<(u32, i64, bool)> = Vec::new();
 }
 
-impl Divider {
-    /// The field of the places may say more above them.
-    pub(crate) fn new(word: u32, places: u32, down: u32) -> Self {
-        Divider {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            start: Signal::default(),
-            sum: Wide::new(2 * word),
-            places: Wide::new(places),
-            down: Wide::new(down),
-            word: Wide::signed(word),
-            saturated: Signal::default(),
-            _waiting: Vec::new(),
-        }
-    }
-}
-
-impl Logic for Divider {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Divider {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -76,12 +60,8 @@ impl Logic for Divider {
         }
         self._waiting.retain(|waiting| waiting.0 > 0);
     }
-    fn connect(&mut self) {
-        self.word.connect();
-        self.saturated.connect();
-    }
     #[expect(clippy::too_many_lines, reason = "one module of Verilog, as it is read")]
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.word.width();
         let (top, both, count) = (word - 1, 2 * word, ceil_log2(u64::from(2 * word) + 1));
         let by = self.places.width().min(SHIFT_BITS);
@@ -90,7 +70,7 @@ impl Logic for Divider {
         } else {
             (String::new(), String::new())
         };
-        Verilog::Custom(format!(
+        format!(
             "// divider: quotient of the two words of a sum, one bit per cycle.
 reg [{top}:0] dividend, divisor;
 {unused}reg [{by_last}:0] by;
@@ -159,7 +139,7 @@ end",
             count_last = count - 1,
             both_less = both + 1 - top,
             upper = both + 1 - top,
-        ))
+        )
     }
 }
 

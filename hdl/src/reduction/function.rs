@@ -15,7 +15,7 @@ use crate::beats::{TableWrite, Widths};
 use crate::datapath::arithmetic::{Multiply, RoundStage, Shifted};
 use crate::datapath::memory::TableMemory;
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::{Wide, fit};
+use crate::rtl::signal::fit;
 use arch::number::ceil_log2;
 use blocks::block;
 use rust_hdl_core::prelude::*;
@@ -37,37 +37,21 @@ bundle! {
 }
 
 /// By how many places a word would be shifted whose leading bit is its lowest, or any word where all segments are equally wide.
-#[derive(LogicBlock)]
-struct TableStart {
-    clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+fn TableStart(widths: &Widths) {
     /// 0: uniform.
-    segments: Wide<In>,
-    table_log2: Wide<In>,
-    segment_shift: Wide<In>,
-    furthest: Wide<Out>,
-    octave: Signal<Out, Bit>,
+    let segments: In<{ widths.beat("segments") }>;
+    let table_log2: In<{ widths.beat("table_log2") }>;
+    let segment_shift: In<{ widths.beat("segment_shift") }>;
+    let furthest: Out<PLACES_BITS>;
+    let octave: Out;
     /// Bits of a word, without its sign, that say in which segment of the same width it is, and where; all where widths differ.
-    span: Wide<Out>,
-    _word: u32,
+    let span: Out<SPAN_BITS>;
+    let _word: u32 = widths.word;
 }
 
-impl TableStart {
-    fn new(widths: &Widths) -> Self {
-        TableStart {
-            clock: Signal::default(),
-            segments: Wide::new(widths.beat("segments")),
-            table_log2: Wide::new(widths.beat("table_log2")),
-            segment_shift: Wide::new(widths.beat("segment_shift")),
-            furthest: Wide::new(PLACES_BITS),
-            octave: Signal::default(),
-            span: Wide::new(SPAN_BITS),
-            _word: widths.word,
-        }
-    }
-}
-
-impl Logic for TableStart {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableStart {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -77,13 +61,8 @@ impl Logic for TableStart {
         self.octave.next = octave;
         self.span.next = if octave { -1 } else { log2 + shift - 1 };
     }
-    fn connect(&mut self) {
-        self.furthest.connect();
-        self.octave.connect();
-        self.span.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+    fn text(&self) -> String {
+        format!(
             "// table_start: by how many places a word of which nothing is known yet is shifted at most.
 always @(posedge clock) begin
     octave <= |segments;
@@ -97,7 +76,7 @@ end",
             word = self._word,
             log_spare = PLACES_BITS - self.table_log2.width(),
             segment_spare = PLACES_BITS - self.segment_shift.width(),
-        ))
+        )
     }
 }
 
@@ -105,47 +84,27 @@ end",
 ///
 /// A word's leading bit is sought in the floor of its sum, while that is being rounded. Rounding up to a power of two
 /// leaves it one place too low; then the segment's number is right all the same, for it is counted from the leading bit.
-#[derive(LogicBlock)]
-struct TablePlaces {
-    clock: Signal<In, Clock>,
+#[block(clock, leaf)]
+fn TablePlaces(widths: &Widths) {
     /// Without its sign.
-    floor: Wide<In>,
-    over: Signal<In, Bit>,
-    furthest: Wide<In>,
-    octave: Signal<In, Bit>,
-    span: Wide<In>,
-    table_base: Wide<In>,
-    table_log2: Wide<In>,
-    amount: Wide<Out>,
+    let floor: In<{ widths.word }>;
+    let over: In;
+    let furthest: In<PLACES_BITS>;
+    let octave: In;
+    let span: In<SPAN_BITS>;
+    let table_base: In<{ widths.table_index }>;
+    let table_log2: In<{ widths.beat("table_log2") }>;
+    let amount: Out<PLACES_BITS>;
     /// Number of the octave; 0 where all segments are equally wide.
-    lead: Wide<Out>,
+    let lead: Out<{ ceil_log2(u64::from(widths.word)) }>;
     /// What is added to a segment's number, but for the octaves before it.
-    origin: Wide<Out>,
+    let origin: Out<{ widths.table_index }>;
     /// The bits of a word that are all like its sign where its segment is in the table.
-    extension: Wide<Out>,
+    let extension: Out<{ widths.word - 1 }>;
 }
 
-impl TablePlaces {
-    fn new(widths: &Widths) -> Self {
-        TablePlaces {
-            clock: Signal::default(),
-            floor: Wide::new(widths.word),
-            over: Signal::default(),
-            furthest: Wide::new(PLACES_BITS),
-            octave: Signal::default(),
-            span: Wide::new(SPAN_BITS),
-            table_base: Wide::new(widths.table_index),
-            table_log2: Wide::new(widths.beat("table_log2")),
-            amount: Wide::new(PLACES_BITS),
-            lead: Wide::new(ceil_log2(u64::from(widths.word))),
-            origin: Wide::new(widths.table_index),
-            extension: Wide::new(widths.word - 1),
-        }
-    }
-}
-
-impl Logic for TablePlaces {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TablePlaces {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -164,15 +123,9 @@ impl Logic for TablePlaces {
         self.origin.next = if octave { base - (1 << log2) } else { base + ((1 << log2) >> 1) };
         self.extension.next = -1 << self.span.val();
     }
-    fn connect(&mut self) {
-        self.amount.connect();
-        self.lead.connect();
-        self.origin.connect();
-        self.extension.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, lead, index) = (self.floor.width(), self.lead.width(), self.origin.width());
-        Verilog::Custom(format!(
+        format!(
             "// table_places: by how many places a word is shifted to find its segment; the leading bit is that of the floor.
 wire too_large = over | floor[{top}];
 reg [{lead_last}:0] found;
@@ -194,32 +147,32 @@ end",
             lead_last = lead - 1,
             index_last = index - 1,
             lead_spare = PLACES_BITS - lead,
-        ))
+        )
     }
 }
 
 /// Shifts the word: the number of its segment above bit W, the fraction below. Beside it, whether the table has such a segment: the way to the
 /// table's memory is long, and begins in the next cycle.
-#[derive(LogicBlock)]
-struct TableShift {
-    clock: Signal<In, Clock>,
-    word: Wide<In>,
-    segments: Wide<In>,
-    table_base: Wide<In>,
-    table_log2: Wide<In>,
-    amount: Wide<In>,
-    lead: Wide<In>,
-    origin: Wide<In>,
-    extension: Wide<In>,
-    segment: Wide<Out>,
-    fraction: Wide<Out>,
+#[block(clock, leaf)]
+fn TableShift(widths: &Widths) {
+    let (word, index) = (widths.word, widths.table_index);
+    let word: In<word, signed>;
+    let segments: In<{ widths.beat("segments") }>;
+    let table_base: In<index>;
+    let table_log2: In<{ widths.beat("table_log2") }>;
+    let amount: In<PLACES_BITS>;
+    let lead: In<{ ceil_log2(u64::from(word)) }>;
+    let origin: In<index>;
+    let extension: In<{ word - 1 }>;
+    let segment: Out<{ segment_bits(widths) }, signed>;
+    let fraction: Out<word>;
     /// What is added to the segment's number.
-    addend: Wide<Out>,
+    let addend: Out<index>;
     /// The word is outside the table; then this is the entry and the fraction.
-    outside: Signal<Out, Bit>,
-    border: Wide<Out>,
-    border_fraction: Wide<Out>,
-    special: Special<Out>,
+    let outside: Out;
+    let border: Out<index>;
+    let border_fraction: Out<word>;
+    let special: Out<Special> = |_| 1;
 }
 
 /// Bits of a segment's number: of those that a word can have, those that a table has.
@@ -227,32 +180,8 @@ fn segment_bits(widths: &Widths) -> u32 {
     widths.word.min(widths.table_index)
 }
 
-impl TableShift {
-    fn new(widths: &Widths) -> Self {
-        let (word, index) = (widths.word, widths.table_index);
-        TableShift {
-            clock: Signal::default(),
-            word: Wide::signed(word),
-            segments: Wide::new(widths.beat("segments")),
-            table_base: Wide::new(index),
-            table_log2: Wide::new(widths.beat("table_log2")),
-            amount: Wide::new(PLACES_BITS),
-            lead: Wide::new(ceil_log2(u64::from(word))),
-            origin: Wide::new(index),
-            extension: Wide::new(word - 1),
-            segment: Wide::signed(segment_bits(widths)),
-            fraction: Wide::new(word),
-            addend: Wide::new(index),
-            outside: Signal::default(),
-            border: Wide::new(index),
-            border_fraction: Wide::new(word),
-            special: Special::new(&|_| 1),
-        }
-    }
-}
-
-impl Logic for TableShift {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableShift {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -271,19 +200,10 @@ impl Logic for TableShift {
         self.special.highest.next = segments == 3 && x <= 0;
         self.special.saturated.next = octave && (x < 0 || x == 0 && segments != 2);
     }
-    fn connect(&mut self) {
-        self.segment.connect();
-        self.fraction.connect();
-        self.addend.connect();
-        self.outside.connect();
-        self.border.connect();
-        self.border_fraction.connect();
-        self.special.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (word, segment, index, lead) =
             (self.word.width(), self.segment.width(), self.addend.width(), self.lead.width());
-        Verilog::Custom(format!(
+        format!(
             "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
 wire octave = |segments;
 wire not_positive = word[{top}] | ~|word;
@@ -308,71 +228,50 @@ end",
             index_last = index - 1,
             magnitude = word - 1,
             top_but_one = word - 2,
-        ))
+        )
     }
 }
 
 /// The entry of a segment, or that at the border of the table.
-#[derive(LogicBlock)]
-struct TableIndex {
-    clock: Signal<In, Clock>,
-    segment: Wide<In>,
-    fraction: Wide<In>,
-    addend: Wide<In>,
-    outside: Signal<In, Bit>,
-    border: Wide<In>,
-    border_fraction: Wide<In>,
+#[block(clock, leaf)]
+fn TableIndex(widths: &Widths) {
+    let (word, index) = (widths.word, widths.table_index);
+    let segment: In<{ segment_bits(widths) }, signed>;
+    let fraction: In<word>;
+    let addend: In<index>;
+    let outside: In;
+    let border: In<index>;
+    let border_fraction: In<word>;
     /// Before the clock edge: the memory registers it.
-    index: Wide<Out>,
-    held_fraction: Wide<Out>,
+    let index: Out<index>;
+    let held_fraction: Out<word>;
 }
 
-impl TableIndex {
-    fn new(widths: &Widths) -> Self {
-        let (word, index) = (widths.word, widths.table_index);
-        TableIndex {
-            clock: Signal::default(),
-            segment: Wide::signed(segment_bits(widths)),
-            fraction: Wide::new(word),
-            addend: Wide::new(index),
-            outside: Signal::default(),
-            border: Wide::new(index),
-            border_fraction: Wide::new(word),
-            index: Wide::new(index),
-            held_fraction: Wide::new(word),
-        }
-    }
-}
-
-impl Logic for TableIndex {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableIndex {
+    fn model(&mut self) {
         let outside = self.outside.val();
         self.index.next = if outside { self.border.val() } else { self.segment.val() + self.addend.val() };
         if self.clock.pos_edge() {
             self.held_fraction.next = if outside { self.border_fraction.val() } else { self.fraction.val() };
         }
     }
-    fn connect(&mut self) {
-        self.index.connect();
-        self.held_fraction.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let (segment, index) = (self.segment.width(), self.index.width());
         let number = if segment == index {
             "segment".to_owned()
         } else {
             format!("{{{{{}{{segment[{}]}}}}, segment}}", index - segment, segment - 1)
         };
-        Verilog::Custom(format!(
+        format!(
             "// table_index: the entry of a segment in a function table, or that at the border of the table.
 assign index = outside ? border : {number} + addend;
 always @(posedge clock) held_fraction <= outside ? border_fraction : fraction;"
-        ))
+        )
     }
 }
 
 /// A nonlinear function by table and linear interpolation.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, in the order of the cycles of a value")]
 pub(crate) fn FunctionUnit(widths: &Widths) {
     let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
     let log2 = widths.beat("table_log2");
@@ -446,17 +345,13 @@ pub(crate) fn FunctionUnit(widths: &Widths) {
     shift.segments = segments_t3;
     shift.table_base = base_t3;
     shift.table_log2 = log2_t3;
-    shift.amount = places.amount;
-    shift.lead = places.lead;
-    shift.origin = places.origin;
-    shift.extension = places.extension;
+    for NAME in [amount, lead, origin, extension] {
+        shift.NAME = places.NAME;
+    }
 
-    locate.segment = shift.segment;
-    locate.fraction = shift.fraction;
-    locate.addend = shift.addend;
-    locate.outside = shift.outside;
-    locate.border = shift.border;
-    locate.border_fraction = shift.border_fraction;
+    for NAME in names![segment fraction addend outside border border_fraction] {
+        locate.NAME = shift.NAME;
+    }
     entries.write = tables.write;
     entries.write_index = tables.index;
     entries.write_chunk = tables.chunk;

@@ -48,7 +48,7 @@ pub(crate) fn RootJoin(word: u32) {
 }
 
 /// Rounds the sum of a tree to a word and applies a function where asked.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only, in the order of the cycles of a sum")]
 pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     let (word, accumulator) = (widths.word, widths.accumulator);
     let sum: In<accumulator>;
@@ -94,10 +94,9 @@ pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
         plain_t2 = splits[0].plain;
         units[0].tables = tables[0];
         units[0].used = splits[0].with_function;
-        units[0].segments = function_beat[0].segments;
-        units[0].table_base = function_beat[0].table_base;
-        units[0].table_log2 = function_beat[0].table_log2;
-        units[0].segment_shift = function_beat[0].segment_shift;
+        for NAME in names![segments table_base table_log2 segment_shift] {
+            units[0].NAME = function_beat[0].NAME;
+        }
         units[0].shifted = shifter.shifted;
         joins[0].word = round.word;
         joins[0].word_saturated = round.saturated;

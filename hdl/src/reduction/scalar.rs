@@ -16,8 +16,14 @@ use rust_hdl_core::prelude::*;
 /// Which bus writes and transfers the scalar unit takes, and which results go out.
 #[block]
 fn UnitGates() {
-    let (move_t0, move_t1, move_here, load_data, load_here, valid, last, send): In;
-    let (take_t0, take_t1, take_data, goes_out): Out;
+    for PAD in TEMPORARIES {
+        let move_PAD: In;
+    }
+    let (move_here, load_data, load_here, valid, last, send): In;
+    for PAD in TEMPORARIES {
+        let take_PAD: Out;
+    }
+    let (take_data, goes_out): Out;
 
     take_t0 = move_t0 && move_here;
     take_t1 = move_t1 && move_here;
@@ -36,8 +42,10 @@ fn UnitResult(word: u32) {
     /// The PE writes a saturated result.
     let written: In;
     /// The bus is taken.
-    let take_t0: In;
-    let (take_t1, bus_saturated): In;
+    for PAD in TEMPORARIES {
+        let take_PAD: In;
+    }
+    let bus_saturated: In;
     let sent: Out<word>;
     let (sent_saturated, saturated): Out;
     let nothing: Const<word> = 0;
@@ -47,16 +55,19 @@ fn UnitResult(word: u32) {
         sent = word_t7;
     }
     sent_saturated = out_t7 && saturated_t7;
-    saturated = written || (bus_saturated && (take_t0 || take_t1));
+    saturated = written || (bus_saturated && (any!(PAD in TEMPORARIES, take_PAD)));
 }
 
 /// A PE beside the global root, for values that are the same in all PEs.
-#[block(clock, reset, wires)]
+#[block(clock, reset, wires, long = "wires only: a processing unit with one PE")]
 pub(crate) fn ScalarUnit(widths: &Widths) {
     let alone = &widths.alone();
     let beat = |name: &str| alone.beat(name);
     let beat: In<AluBeat> = beat;
-    let (send, move_t0, move_t1): In;
+    let send: In;
+    for PAD in TEMPORARIES {
+        let move_PAD: In;
+    }
     let move_destination: In<{ alone.temporary }>;
     /// The move beat is for the unit, too.
     let move_here: In;
@@ -75,7 +86,10 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
     let send_now: Flag;
     let gates = UnitGates();
     let out: FlagDelay<{ arch::timing::ALU_WRITE as u32 }>;
-    let (take_t0, take_t1, take_data): Flag;
+    for PAD in TEMPORARIES {
+        let take_PAD: Flag;
+    }
+    let take_data: Flag;
     let lane_now: Register<{ alone.word }>;
     /// This unit's copy of the global bus register.
     let global_bus: Register<{ alone.word }>;
@@ -91,17 +105,19 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
 
     beat_now = beat;
     send_now = send;
-    gates.move_t0 = move_t0;
-    gates.move_t1 = move_t1;
-    gates.move_here = move_here;
-    gates.load_data = load_data;
-    gates.load_here = load_here;
+    for PAD in TEMPORARIES {
+        gates.move_PAD = move_PAD;
+    }
+    for NAME in [move_here, load_data, load_here] {
+        gates.NAME = NAME;
+    }
     gates.valid = beat_now.valid;
     gates.last = beat_now.last;
     gates.send = send_now;
     out = gates.goes_out;
-    take_t0 = gates.take_t0;
-    take_t1 = gates.take_t1;
+    for PAD in TEMPORARIES {
+        take_PAD = gates.take_PAD;
+    }
     take_data = gates.take_data;
     lane_now = lane;
     global_bus = global_result;
@@ -109,8 +125,9 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
 
     pipeline.beat = beat_now;
     write_address.load_model = never;
-    write_address.bus_t0 = gates.take_t0;
-    write_address.bus_t1 = gates.take_t1;
+    for PAD in TEMPORARIES {
+        write_address.bus_PAD = gates.take_PAD;
+    }
     write_address.loaded = never;
     write_address.loaded_data = load_address;
     write_address.moved = move_destination;
@@ -118,8 +135,9 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
 
     pe.control = pipeline.control;
     pe.admitted = one;
-    pe.bus.write_t0 = take_t0;
-    pe.bus.write_t1 = take_t1;
+    for PAD in TEMPORARIES {
+        pe.bus.write_PAD = take_PAD;
+    }
     pe.bus.word = global_bus;
     pe.bus_admitted = one;
     pe.load_write_model = never;
@@ -132,8 +150,9 @@ pub(crate) fn ScalarUnit(widths: &Widths) {
     result.word_t7 = pe.results[0].word;
     result.saturated_t7 = pe.results[0].saturated;
     result.written = pe.saturated;
-    result.take_t0 = take_t0;
-    result.take_t1 = take_t1;
+    for PAD in TEMPORARIES {
+        result.take_PAD = take_PAD;
+    }
     result.bus_saturated = global_saturated;
     sent = result.sent;
     sent_saturated = result.sent_saturated;

@@ -14,7 +14,7 @@ pub(crate) trait Bundle: Block + crate::rtl::wiring::Lines {
 }
 
 macro_rules! bundle {
-    ($($(#[$doc:meta])* $name:ident { bits: $($bit:ident),*; words: $($word:ident),*; })*) => { $(
+    ($($(#[$doc:meta])* $name:ident { bits: $($bit:ident),* $(,)?; words: $($word:ident),* $(,)?; })*) => { $(
         $(#[$doc])*
         pub(crate) struct $name<D: rust_hdl_core::prelude::Direction> {
             $(pub(crate) $bit: rust_hdl_core::prelude::Signal<D, rust_hdl_core::prelude::Bit>,)*

@@ -4,6 +4,7 @@
 //!
 //! Blocks call the same thing by the same name, so one list does for all of them: `ports.txt`.
 
+use arch::isa::Pad;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -23,7 +24,7 @@ pub(crate) fn commented_ports(ports: impl IntoIterator<Item = (String, String)>)
 
 /// Names and what they mean.
 struct Meanings {
-    names: BTreeMap<&'static str, &'static str>,
+    names: BTreeMap<String, String>,
 }
 
 impl Meanings {
@@ -31,9 +32,12 @@ impl Meanings {
         let lines = include_str!("ports.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let names = lines.map(|line| {
             let (name, meaning) = line.split_once(' ').unwrap_or_else(|| panic!("{line} has a meaning"));
-            (name, meaning.trim())
+            // `@` stands for each of the pads that buses write.
+            let pads = if name.contains('@') { Pad::TEMPORARY } else { &[Pad::Data] };
+            let of = |pad: &Pad| [name, meaning.trim()].map(|text| text.replace('@', &pad.to_string())).into();
+            pads.iter().map(of).collect::<Vec<(String, String)>>()
         });
-        Meanings { names: names.collect() }
+        Meanings { names: names.flatten().collect() }
     }
 
     /// What a port is for: of its own name, or of the bundle and the field that make it.
@@ -50,7 +54,7 @@ impl Meanings {
 
     fn plain(&self, port: &str) -> Option<String> {
         if let Some(meaning) = self.names.get(port) {
-            return Some((*meaning).to_owned());
+            return Some(meaning.clone());
         }
         // Of several bundles or elements a number says which.
         let name = port.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -81,7 +85,8 @@ mod tests {
     fn no_name_has_two_meanings() {
         let lines: Vec<&str> =
             include_str!("ports.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-        assert_eq!(lines.len(), Meanings::new().names.len());
+        let names = |line: &&str| if line.contains('@') { arch::isa::Pad::TEMPORARY.len() } else { 1 };
+        assert_eq!(lines.iter().map(names).sum::<usize>(), Meanings::new().names.len());
     }
 
     #[test]

@@ -13,79 +13,52 @@
 
 use crate::rtl::bundle::Bundle;
 use crate::rtl::emit::IN_PLACE;
-use crate::rtl::signal::Wide;
 use crate::rtl::wiring::Lines;
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
-#[derive(LogicBlock)]
-pub(crate) struct Register {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) d: Wide<In>,
-    pub(crate) q: Wide<Out>,
+/// A word.
+#[block(clock, leaf)]
+pub(crate) fn Register(width: u32) {
+    let d: In<width>;
+    let q: Out<width>;
 }
 
-impl Register {
-    pub(crate) fn new(width: u32) -> Self {
-        Register { clock: Signal::default(), d: Wide::new(width), q: Wide::new(width) }
-    }
-}
-
-impl Logic for Register {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Register {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.q.next = self.d.val();
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= d;"))
+    fn text(&self) -> String {
+        format!("{IN_PLACE}\nalways @(posedge clock) q <= d;")
     }
 }
 
-#[derive(LogicBlock)]
-pub(crate) struct Flag {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) d: Signal<In, Bit>,
-    pub(crate) q: Signal<Out, Bit>,
+/// A bit, reset to 0.
+#[block(clock, reset, leaf)]
+pub(crate) fn Flag() {
+    let d: In;
+    let q: Out;
 }
 
-impl Flag {
-    pub(crate) fn new() -> Self {
-        Flag { clock: Signal::default(), reset: Signal::default(), d: Signal::default(), q: Signal::default() }
-    }
-}
-
-impl Logic for Flag {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Flag {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.q.next = self.d.val() && !self.reset.val();
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= d & ~reset;"))
+    fn text(&self) -> String {
+        format!("{IN_PLACE}\nalways @(posedge clock) q <= d & ~reset;")
     }
 }
 
-#[derive(LogicBlock)]
-pub(crate) struct Delay {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) d: Wide<In>,
-    pub(crate) q: Wide<Out>,
-    after: Vec<Wide<Local>>,
-}
-
-impl Delay {
-    /// `q` is `d` of `cycles` (at least 1) ago.
-    pub(crate) fn new(width: u32, cycles: u32) -> Self {
-        let after = (1..cycles).map(|_| Wide::new(width)).collect();
-        Delay { clock: Signal::default(), d: Wide::new(width), q: Wide::new(width), after }
-    }
+/// `q` is `d` of `cycles` (at least 1) ago.
+#[block(clock, leaf)]
+pub(crate) fn Delay(width: u32, cycles: u32) {
+    let d: In<width>;
+    let q: Out<width>;
+    let after: [Local<width>; cycles - 1];
 }
 
 /// `always` block of a shift register.
@@ -100,8 +73,8 @@ fn shift_register(stages: usize, source: &str) -> String {
     format!("{IN_PLACE}\nalways @(posedge clock) begin\n{}\nend", lines.join("\n"))
 }
 
-impl Logic for Delay {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Delay {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let mut value = self.d.val();
             for stage in &mut self.after {
@@ -112,35 +85,21 @@ impl Logic for Delay {
             self.q.next = value;
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-        self.after.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(shift_register(self.after.len(), "d"))
+    fn text(&self) -> String {
+        shift_register(self.after.len(), "d")
     }
 }
 
-#[derive(LogicBlock)]
-pub(crate) struct FlagDelay {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) d: Signal<In, Bit>,
-    pub(crate) q: Signal<Out, Bit>,
-    after: Vec<Signal<Local, Bit>>,
+/// `q` is `d` of `cycles` (at least 1) ago, reset to 0.
+#[block(clock, reset, leaf)]
+pub(crate) fn FlagDelay(cycles: u32) {
+    let d: In;
+    let q: Out;
+    let after: [Local; cycles - 1];
 }
 
-impl FlagDelay {
-    /// `q` is `d` of `cycles` (at least 1) ago.
-    pub(crate) fn new(cycles: u32) -> Self {
-        let after = (1..cycles).map(|_| Signal::default()).collect();
-        let (clock, reset) = (Signal::default(), Signal::default());
-        FlagDelay { clock, reset, d: Signal::default(), q: Signal::default(), after }
-    }
-}
-
-impl Logic for FlagDelay {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for FlagDelay {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             let run = !self.reset.val();
             let mut value = self.d.val() && run;
@@ -152,12 +111,8 @@ impl Logic for FlagDelay {
             self.q.next = value;
         }
     }
-    fn connect(&mut self) {
-        self.q.connect();
-        self.after.iter_mut().for_each(Logic::connect);
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(shift_register(self.after.len(), "d & ~reset"))
+    fn text(&self) -> String {
+        shift_register(self.after.len(), "d & ~reset")
     }
 }
 

@@ -97,7 +97,7 @@ struct Lanes<V: Values> {
     machine: Machine,
     pes: usize,
     now: u64,
-    pads: [Vec<V::Word>; 4],
+    pads: [Vec<V::Word>; Pad::COUNT],
     accumulators: Vec<V::Sum>,
     /// Gradient pads: sums that wait for the next tile.
     gradients: Vec<V::Sum>,
@@ -182,13 +182,11 @@ fn crossed<V: Values>(values: &mut V, rows: &[Rooted<V::Word>], buses: usize) ->
 impl<V: Values> Lanes<V> {
     fn new(machine: &Machine, mut values: V) -> Lanes<V> {
         let pes = machine.pes() as usize;
-        let pads =
-            [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
         Lanes {
             machine: machine.clone(),
             pes,
             now: 0,
-            pads: pads.map(|depth| values.unwritten_words(depth as usize * pes)),
+            pads: Pad::ALL.map(|pad| values.unwritten_words(pad.words(machine) as usize * pes)),
             accumulators: values.unwritten_sums(pes),
             gradients: values.unwritten_sums(machine.gradient_depth() as usize * pes),
             parking: VecDeque::new(),
@@ -227,11 +225,7 @@ impl<V: Values> Lanes<V> {
     }
 
     fn depth(&self, pad: Pad) -> usize {
-        match pad {
-            Pad::Model => self.machine.model_depth() as usize,
-            Pad::Data => self.machine.data_depth() as usize,
-            Pad::T0 | Pad::T1 => self.machine.temporary_depth() as usize,
-        }
+        pad.depth(&self.machine) as usize
     }
 
     /// Results that are at the write ports in this cycle.

@@ -194,14 +194,7 @@ impl Sequencer {
     }
 
     pub(super) fn write_register(&mut self, number: u32, data: u32) {
-        let exists = match number {
-            registers::CYCLES_LOW | registers::CYCLES_HIGH => false,
-            registers::STEPS..=registers::ENTRY_LOAD_MODEL => true,
-            registers::TILES | registers::TILE_END => self.machine.gradient_depth() > 0,
-            registers::ENTRY_STEP_SCALAR => self.machine.scalar(),
-            _ => false,
-        };
-        if exists {
+        if registers::is_held(&self.machine, number) {
             self.registers[number as usize] = data;
         }
     }

@@ -45,6 +45,8 @@ pub(super) struct Computed<W> {
 pub(super) struct Reference<'a, W> {
     pub(super) program: &'a Program,
     pub(super) memory: Vec<Vec<W>>,
+    /// Numbers of the program's tables.
+    tables: Vec<u32>,
     steps: usize,
 }
 
@@ -63,7 +65,13 @@ impl<'a, W: Copy + Default> Reference<'a, W> {
             Role::Input => vec![W::default(); elements(&tensor.shape)],
             _ => (0..elements(&tensor.shape)).map(|_| values.undefined()).collect(),
         });
-        Reference { program, memory: memory.collect(), steps: 0 }
+        let memory = memory.collect();
+        Reference {
+            program,
+            memory,
+            tables: program.tables.iter().map(|table| values.table(table)).collect(),
+            steps: 0,
+        }
     }
 
     /// The inputs of the next step.
@@ -108,10 +116,10 @@ impl<'a, W: Copy + Default> Reference<'a, W> {
             return true;
         }
         let destination = Address::of(operation, &operation.out_index, &self.program.tensors[operation.out.0].shape);
-        let action = self.action(operation, values);
+        let kind = operation.kind.map(|operand| self.source(operation, operand, values));
         let mut point = vec![0; extents.len()];
         loop {
-            let term = self.element(&action, &extents, operation.free, &mut point, values);
+            let term = self.element(&kind, &extents, operation.free, &mut point, values);
             let element = destination.at(&point);
             self.memory[operation.out.0][element] = term;
             if !tell(element, term) {
@@ -123,45 +131,19 @@ impl<'a, W: Copy + Default> Reference<'a, W> {
         }
     }
 
-    fn action(&self, operation: &Operation, values: &mut impl Algebra<Word = W>) -> Action<W> {
-        let mut source = |operand| self.source(operation, operand, values);
-        match &operation.kind {
-            &Kind::MultiplyAdd { ref start, align, ref product, square, combine, shift, finish, .. } => {
-                Action::MultiplyAdd {
-                    start: start.as_ref().map(|start| (source(start), align)),
-                    product: product.as_ref().map(|(a, b)| (source(a), source(b))),
-                    square,
-                    combine,
-                    finish: finish.alu(),
-                    shift,
-                }
-            }
-            Kind::Product { factor, shift, one } => {
-                Action::Product { factor: source(factor), shift: *shift, one: *one }
-            }
-            &Kind::Divide { ref dividend, ref divisor, places, rounding } => {
-                Action::Divide { dividend: source(dividend), divisor: source(divisor), places, rounding }
-            }
-            Kind::Function { table, input } => {
-                let (input, table) = (source(input), &self.program.tables[*table]);
-                Action::Function { table: values.table(table), input }
-            }
-        }
-    }
-
     /// One element; the free part of the point says which.
     fn element<V: Algebra<Word = W>>(
         &self,
-        action: &Action<W>,
+        kind: &Kind<Source<W>>,
         extents: &[usize],
         free: usize,
         point: &mut [usize],
         values: &mut V,
     ) -> W {
-        match action {
-            Action::MultiplyAdd { start, product, square, combine, finish, shift } => {
+        match kind {
+            Kind::MultiplyAdd { start, align, product, square, combine, finish, shift, .. } => {
                 let mut sum = match start {
-                    Some((start, align)) => values.start(start.at(&self.memory, point), *align),
+                    Some(start) => values.start(start.at(&self.memory, point), *align),
                     None => values.nothing(*combine),
                 };
                 self.products(product.as_ref(), extents, free, point, |a, b| match combine {
@@ -170,9 +152,9 @@ impl<'a, W: Copy + Default> Reference<'a, W> {
                     Combine::Subtract => values.subtract(&mut sum, a, b),
                     Combine::Maximum | Combine::Minimum => values.compare(*combine, &mut sum, a, b),
                 });
-                values.finished(&sum, *finish, *shift)
+                values.finished(&sum, finish.alu(), *shift)
             }
-            Action::Product { factor, shift, one } => {
+            Kind::Product { factor, shift, one } => {
                 let mut result = values.constant(*one);
                 let inner = free..extents.len();
                 loop {
@@ -184,13 +166,13 @@ impl<'a, W: Copy + Default> Reference<'a, W> {
                     }
                 }
             }
-            Action::Divide { dividend, divisor, places, rounding } => {
+            Kind::Divide { dividend, divisor, places, rounding } => {
                 let mut sum = values.start(dividend.at(&self.memory, point), self.program.word);
                 let divisor = values.start(divisor.at(&self.memory, point), 0);
                 values.join(Combine::Add, &mut sum, &divisor);
                 values.quotient(&sum, *places, *rounding)
             }
-            Action::Function { table, input } => values.function(*table, input.at(&self.memory, point)),
+            Kind::Function { table, input } => values.function(self.tables[*table], input.at(&self.memory, point)),
         }
     }
 
@@ -225,31 +207,4 @@ impl<W: Copy> Source<W> {
             Source::Memory(tensor, address) => memory[*tensor][address.at(point)],
         }
     }
-}
-
-/// An operation with its addresses worked out.
-enum Action<W> {
-    MultiplyAdd {
-        start: Option<(Source<W>, u32)>,
-        product: Option<(Source<W>, Source<W>)>,
-        square: bool,
-        combine: Combine,
-        finish: Finish,
-        shift: u32,
-    },
-    Product {
-        factor: Source<W>,
-        shift: u32,
-        one: i64,
-    },
-    Divide {
-        dividend: Source<W>,
-        divisor: Source<W>,
-        places: u32,
-        rounding: Rounding,
-    },
-    Function {
-        table: u32,
-        input: Source<W>,
-    },
 }

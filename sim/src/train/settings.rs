@@ -15,7 +15,7 @@ use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
 use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::rounding::{self, Rounding};
 pub use group::{Choices, Selection};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,52 +25,67 @@ use std::collections::BTreeMap;
 #[schemars(transform = group::describe_settings)]
 pub struct Settings {
     /// The name in the program whose value is the prediction.
+    #[schemars(example = &"h")]
     pub prediction: String,
-    /// What is minimised, and how predictions are judged: a loss of the library, or a scalar of the program.
+    /// What is minimised, and how predictions are judged: a loss of the library, or a scalar of the program. Logits may stand for probabilities
     #[serde(with = "loss_name")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "loss_schema", example = &"cross_entropy")]
     pub loss: Measure,
     /// The label tensor the prediction is compared with; default: the first label with its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"y")]
     pub label: Option<String>,
     /// The scalar of the program that takes the weight of a sample: what the column of that name holds, and 1 without such a column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"s")]
     pub sample_weight: Option<String>,
-    /// What stands in the target column, and the number it means to the program; default: numbers.
+    /// What stands in the target column, and the number it means to the program; default: numbers; `logistic` and `hinge` need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = BTreeMap::from([("0", 0), ("1", 1)]))]
     pub labels: Option<BTreeMap<String, f64>>,
     /// Put a column of ones before the features.
     #[serde(default)]
+    #[schemars(example = true)]
     pub bias: bool,
     /// `one_hot`, `cross_entropy`: the element of label and prediction that belongs to the first class; default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0)]
     pub first_class: Option<usize>,
-    /// Scale the features to mean 0 and deviation 1.
+    /// Scale the features to mean 0 and deviation 1, by the training part.
     #[serde(default = "yes")]
+    #[schemars(example = true)]
     pub standardise: bool,
     /// Scale the target likewise (and its predictions back); default: for the loss `squared`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = false)]
     pub standardise_target: Option<bool>,
-    /// Tensors that are trained, in a program without gradients; or what all weights start from.
+    /// A list: tensors that are trained, in a program without gradients. Otherwise what all weights start from, also `{ uniform = 0.1 }`
     #[serde(default)]
+    #[schemars(example = &"zeros")]
     pub weights: Weights,
     /// What weights start from, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = BTreeMap::from([("w", "zeros")]))]
     pub initial: BTreeMap<String, Initial>,
     /// Part of the training rows that only judges: after each epoch, and the weights that are best there are kept.
     #[serde(default)]
+    #[schemars(example = 0.1)]
     pub validation: f64,
     /// Epochs without a better loss on the validation part after which the training ends; default: it does not end early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 5)]
     pub patience: Option<usize>,
     /// Learning rate: value of the program's constant `mu`; default: what the program says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.02)]
     pub mu: Option<f64>,
     /// This part of a weight is added to its gradient.
     #[serde(default)]
+    #[schemars(example = 0.0)]
     pub weight_decay: f64,
     /// Epochs in which the rate rises to its full size.
     #[serde(default)]
+    #[schemars(example = 0)]
     pub warm_up: usize,
     /// How a training goes.
     #[serde(skip)]
@@ -90,11 +105,13 @@ pub struct Settings {
     /// How updates are rounded to words.
     #[serde(skip)]
     pub rounding: Rounding,
-    /// States that the program assigns itself and that predictions carry from row to row, too.
+    /// States that the program assigns itself and that predictions carry from row to row, too; needs `order = "rows"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["s"])]
     pub sequence: Vec<String>,
-    /// Constants of the program that follow from the data.
+    /// Constants of the program that follow from the data: `features`, `inputs` (features and bias) or `classes`, optionally `+ N`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = BTreeMap::from([("m", "inputs")]))]
     pub sizes: BTreeMap<String, Size>,
 }
 
@@ -102,7 +119,58 @@ fn yes() -> bool {
     true
 }
 
+fn loss_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Library::ALL.iter().map(|loss| loss.name()).collect();
+    json_schema!({ "anyOf": [{ "enum": names }, { "type": "string" }] })
+}
+
 impl Settings {
+    /// A key that no training of this kind looks at, and why.
+    pub fn without_effect(&self) -> Option<(&'static str, &'static str)> {
+        let scalar = matches!(self.loss, Measure::Scalar(_));
+        if self.first_class.is_some() && !self.one_hot() {
+            Some(("first_class", "it is a setting of the losses `one_hot` and `cross_entropy`"))
+        } else if self.patience.is_some() && self.validation == 0.0 {
+            Some(("patience", "it counts epochs without a better loss on the validation part, and `validation` is 0"))
+        } else if self.label.is_some() && scalar {
+            Some(("label", "a loss that is a scalar of the program compares nothing with a label"))
+        } else {
+            None
+        }
+    }
+
+    /// A value that no training can use, and why.
+    pub fn impossible(&self) -> Option<(&'static str, &'static str)> {
+        let codes: Vec<f64> = self.labels.iter().flat_map(|labels| labels.values().copied()).collect();
+        let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
+        if let Some(wrong) = self.choices.impossible() {
+            Some(wrong)
+        } else if !(0.0..1.0).contains(&self.validation) {
+            Some(("validation", "the validation part is at least 0 and below 1"))
+        } else if self.patience == Some(0) {
+            Some(("patience", "a training ends after at least one epoch"))
+        } else if self.mu.is_some_and(|mu| !mu.is_finite()) {
+            Some(("mu", "the learning rate is a finite number"))
+        } else if codes.iter().any(|code| !code.is_finite()) {
+            Some(("labels", "the number of a class is finite"))
+        } else if codes.iter().any(twice) {
+            Some(("labels", "two classes have the same number"))
+        } else if matches!(self.weights, Weights::Initial(initial) if !initial.is_possible()) {
+            Some(("weights", "the bound of the initial weights is a finite number, at least 0"))
+        } else if !self.initial.values().copied().all(Initial::is_possible) {
+            Some(("initial", "the bound of the initial weights is a finite number, at least 0"))
+        } else if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
+            Some(("weight_decay", "weights decay by a finite number, at least 0"))
+        } else {
+            None
+        }
+    }
+
+    /// What makes a training another one and is seen neither in its program nor in its data, its samples and its plan.
+    pub fn identity(&self) -> Vec<(&'static str, String)> {
+        vec![("patience", self.patience.map_or("none".to_owned(), |epochs| epochs.to_string()))]
+    }
+
     /// Whether the target is scaled.
     pub fn scales_target(&self) -> bool {
         let distance = matches!(self.loss, Measure::Library(Library::Squared | Library::Absolute | Library::Huber));
@@ -271,6 +339,10 @@ pub enum Initial {
 }
 
 impl Initial {
+    fn is_possible(self) -> bool {
+        !matches!(self, Initial::Uniform(bound) if !(bound.is_finite() && bound >= 0.0))
+    }
+
     /// The bound of the distribution for a tensor of this shape, whose first dimension is its outputs.
     pub fn bound(self, shape: &[u32]) -> f64 {
         let elements = |shape: &[u32]| shape.iter().map(|&n| f64::from(n)).product::<f64>();

@@ -132,18 +132,103 @@ mod tests {
         format!("{head}| schema | of what |\n|---|---|\n{}", rows.collect::<String>())
     }
 
-    /// `ACCEPT=1 cargo test -p tabla-gen committed_schemas` writes them.
+    const REFERENCE: &str = "../../configs/reference.toml";
+    const MANUAL: &str = "../command-line.md";
+
+    /// `KEY = EXAMPLE  # what it is`, in lines of at most 140 characters.
+    fn row(indent: usize, key: &str, example: &str, text: &str) -> String {
+        let (mut rows, mut line) = (String::new(), format!("{:indent$}#", format!("{key} = {example} ")));
+        for word in text.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > 140 {
+                rows += &(line + "\n");
+                line = format!("{:indent$}#", "");
+            }
+            line += &format!(" {word}");
+        }
+        rows + &line + "\n"
+    }
+
+    /// A value in one line of TOML.
+    fn toml(value: &Value) -> String {
+        match value {
+            Value::Array(list) => format!("[{}]", list.iter().map(toml).collect::<Vec<_>>().join(", ")),
+            Value::Object(table) => {
+                let entries: Vec<String> =
+                    table.iter().map(|(key, value)| format!("{key} = {}", toml(value))).collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// The names that a value may be.
+    fn names(schema: &Value, all: &Value) -> Vec<String> {
+        let of = |schema: &Value| names(schema, all);
+        let listed = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
+        let listed: Vec<String> = listed.filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+        let referred = schema["$ref"].as_str().map_or(Vec::new(), |at| of(&all[at.trim_start_matches("#/$defs/")]));
+        let parts = ["anyOf", "oneOf"].iter().filter_map(|part| schema[*part].as_array()).flatten().flat_map(of);
+        listed.into_iter().chain(referred).chain(parts).collect()
+    }
+
+    /// The `[train]` table of the manual.
+    fn train_table() -> String {
+        let schema = serde_json::to_value(read::<ProgramFile>()).unwrap();
+        let (all, settings) = (&schema["$defs"], &schema["$defs"]["Settings"]);
+        let excluded = settings["dependentSchemas"].as_object().into_iter().flat_map(|keys| keys.values());
+        let excluded: Vec<&Value> = excluded.filter_map(|beside| beside["not"]["anyOf"].as_array()).flatten().collect();
+        let mut table = "[train]\n".to_owned();
+        for (key, property) in settings["properties"].as_object().unwrap() {
+            let example = &property["examples"][0];
+            assert!(!example.is_null(), "write `#[schemars(example = ..)]` beside the setting `{key}`");
+            let mut text = property["description"].as_str().unwrap().trim_end_matches('.').to_owned();
+            let names = names(property, all);
+            if !names.is_empty() {
+                text += &format!(" ({})", names.join(", "));
+            }
+            if let Some(default) = property.get("default") {
+                text += &format!("; default: {}", toml(default));
+            }
+            // Of keys that exclude each other the first one is written.
+            let is_excluded = excluded.iter().any(|keys| keys["required"][0] == key.as_str());
+            table += &row(28, &format!("{}{key}", if is_excluded { "# " } else { "" }), &toml(example), &text);
+        }
+        table
+    }
+
+    /// A page with another text from `begin` to `end`, both of which stay.
+    fn with(name: &str, [begin, end]: [&str; 2], text: &str) -> (String, String) {
+        let page = fs::read_to_string(folder().join(name)).unwrap();
+        let from = page.find(begin).unwrap() + begin.len();
+        let to = from + page[from..].find(end).unwrap();
+        (name.to_owned(), format!("{}{text}{}", &page[..from], &page[to..]))
+    }
+
+    /// `ACCEPT=1 cargo test --bin tabla-gen schemas` writes them, and what else follows from these types.
     #[test]
     fn committed_schemas_are_those_of_the_types() {
+        let keys = arch::machine::keys();
+        let machine: String = keys.iter().map(|key| row(24, key.name, &key.example, &key.text)).collect();
+        let pages = [
+            with(REFERENCE, ["[machine]\n", "\n\n"], machine.trim_end()),
+            with(
+                MANUAL,
+                [
+                    "beside the program (`logistic.t`, `logistic.toml`) holds what the program leaves open:\n\n```toml\n",
+                    "```",
+                ],
+                &train_table(),
+            ),
+        ];
         let schemas = SCHEMAS.iter().map(|entry| (format!("{}.json", entry.0), text(entry)));
         let files: Vec<(String, String)> = schemas.chain([("README.md".to_owned(), page())]).collect();
-        for (name, text) in &files {
+        for (name, text) in files.iter().chain(&pages) {
             let path = folder().join(name);
             if std::env::var_os("ACCEPT").is_some() {
                 fs::write(&path, text).unwrap();
             }
             let committed = fs::read_to_string(&path).unwrap_or_default();
-            assert!(committed == *text, "docs/schemas/{name}: run with ACCEPT=1 and look at the change");
+            assert!(committed == *text, "docs/schemas/{name}: ACCEPT=1 cargo test --bin tabla-gen schemas");
         }
         let names: BTreeSet<String> = files.into_iter().map(|(name, _)| name).collect();
         let there: BTreeSet<String> =

@@ -10,7 +10,7 @@ use arch::amounts::Amounts;
 use arch::device::MultiplyAdd;
 use arch::image::Image;
 use arch::isa::{
-    AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
+    AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction, Pad,
     RootInstruction, ScalarInstruction,
 };
 use arch::machine::Machine;
@@ -139,7 +139,7 @@ fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> Held {
 
 /// What the memories of all PEs are made of.
 pub(super) fn pads(machine: &Machine, costs: &Costs) -> Held {
-    let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
+    let pads = Pad::ALL.map(|pad| pad.words(machine));
     let (word, columns) = (machine.word(), machine.pes_per_pu());
     let own = pad(machine, costs, machine.gradient_depth(), machine.accumulator());
     let (count, pads, gradient) = if machine.pads_in_rows() {
@@ -163,14 +163,14 @@ fn unit_pads(machine: &Machine, costs: &Costs) -> Held {
     if !machine.scalar() {
         return Held::default();
     }
-    let pads = [2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    pads.into_iter().map(|depth| pad(machine, costs, depth, machine.word())).sum()
+    let own = Pad::ALL.into_iter().filter(|own| *own != Pad::Model);
+    own.map(|own| pad(machine, costs, own.words(machine), machine.word())).sum()
 }
 
 /// Flip-flops of the registers behind the pads of a PE.
 fn behind_pads(machine: &Machine) -> u64 {
     let sums = if machine.gradient_depth() > 0 { machine.accumulator() } else { 0 };
-    if machine.pad_register() { u64::from(4 * machine.word() + sums) } else { 0 }
+    if machine.pad_register() { u64::from(Pad::COUNT as u32 * machine.word() + sums) } else { 0 }
 }
 
 /// What is known of a grid's programs.

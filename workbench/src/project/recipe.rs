@@ -8,7 +8,6 @@
 //! ```
 
 use crate::config::{Config, NumberOptions};
-use crate::settings;
 use arch::machine::MachineSpec;
 use schemars::JsonSchema;
 use serde::ser::Error;
@@ -41,7 +40,7 @@ impl Recipe {
 
     /// What no training can have had, in words.
     pub(crate) fn impossible(&self) -> Option<String> {
-        settings::impossible(&self.train).map(|(_, why)| why.to_owned()).or_else(|| self.config().err())
+        self.train.impossible().map(|(_, why)| why.to_owned()).or_else(|| self.config().err())
     }
 }
 

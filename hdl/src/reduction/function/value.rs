@@ -5,8 +5,9 @@
 
 use super::Special;
 use crate::rtl::bundle::bundle;
-use crate::rtl::signal::{Wide, fit};
+use crate::rtl::signal::fit;
 use arch::number::{saturate, word_max, word_min, wrap};
+use blocks::block;
 use rust_hdl_core::prelude::*;
 
 bundle! {
@@ -23,30 +24,17 @@ fn value_width(word: u32) -> u32 {
 }
 
 /// `base + (product >> W)` in quarters; both candidates for the rounded value are added at once.
-#[derive(LogicBlock)]
-pub(super) struct TableValue {
-    pub(super) clock: Signal<In, Clock>,
-    pub(super) product: Wide<In>,
-    pub(super) base: Wide<In>,
+#[block(clock, leaf)]
+pub(super) fn TableValue(word: u32) {
+    let product: In<{ 2 * word + 3 }, signed>;
+    let base: In<{ word + 2 }, signed>;
     /// One last place more.
-    pub(super) raised: Wide<In>,
-    pub(super) value: Value<Out>,
+    let raised: In<{ word + 3 }, signed>;
+    let value: Out<Value> = |_| value_width(word);
 }
 
-impl TableValue {
-    pub(super) fn new(word: u32) -> Self {
-        TableValue {
-            clock: Signal::default(),
-            product: Wide::signed(2 * word + 3),
-            base: Wide::signed(word + 2),
-            raised: Wide::signed(word + 3),
-            value: Value::new(&|_| value_width(word)),
-        }
-    }
-}
-
-impl Logic for TableValue {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableValue {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -56,12 +44,9 @@ impl Logic for TableValue {
         self.value.higher.next = self.raised.val() + slope;
         self.value.sticky.next = fit(self.product.val(), word, false) != 0;
     }
-    fn connect(&mut self) {
-        self.value.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.base.width() - 2;
-        Verilog::Custom(format!(
+        format!(
             "// table_value: value of a segment in quarters of a last place, and the same one last place higher.
 wire [{last}:0] slope = {{product[{high}], product[{high}:{word}]}};
 always @(posedge clock) begin
@@ -74,39 +59,24 @@ end",
             base_top = word + 1,
             raised_top = word + 2,
             top = word - 1,
-        ))
+        )
     }
 }
 
 /// A value of quarters, rounded and saturated; 0 when nothing arrives.
-#[derive(LogicBlock)]
-pub(super) struct TableRound {
-    pub(super) clock: Signal<In, Clock>,
-    pub(super) value: Value<In>,
-    pub(super) arrives: Signal<In, Bit>,
-    pub(super) special: Special<In>,
+#[block(clock, leaf)]
+pub(super) fn TableRound(word: u32) {
+    let value: In<Value> = |_| value_width(word);
+    let arrives: In;
+    let special: In<Special> = |_| 1;
     /// The word that went into the function was saturated.
-    pub(super) operand_saturated: Signal<In, Bit>,
-    pub(super) result: Wide<Out>,
-    pub(super) result_saturated: Signal<Out, Bit>,
+    let operand_saturated: In;
+    let result: Out<word, signed>;
+    let result_saturated: Out;
 }
 
-impl TableRound {
-    pub(super) fn new(word: u32) -> Self {
-        TableRound {
-            clock: Signal::default(),
-            value: Value::new(&|_| value_width(word)),
-            arrives: Signal::default(),
-            special: Special::new(&|_| 1),
-            operand_saturated: Signal::default(),
-            result: Wide::signed(word),
-            result_saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for TableRound {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for TableRound {
+    fn model(&mut self) {
         if !self.clock.pos_edge() {
             return;
         }
@@ -130,13 +100,9 @@ impl Logic for TableRound {
         self.result.next = if arrives { y.into() } else { 0 };
         self.result_saturated.next = arrives && (also || self.operand_saturated.val());
     }
-    fn connect(&mut self) {
-        self.result.connect();
-        self.result_saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let word = self.result.width();
-        Verilog::Custom(format!(
+        format!(
             "// table_round: value of a segment, rounded to nearest, ties to even, and saturated.
 wire up = value$exact[1] & (value$exact[0] | value$exact[2] | value$sticky);
 wire [{y_last}:0] y = up ? value$higher[{last}:2] : value$exact[{last}:2];
@@ -152,40 +118,30 @@ end",
             last = value_width(word) - 1,
             y_last = word + 1,
             top = word - 1,
-        ))
+        )
     }
 }
 
 /// `base + 4`: one last place more.
-#[derive(LogicBlock)]
-pub(super) struct Raise {
-    pub(super) clock: Signal<In, Clock>,
-    pub(super) base: Wide<In>,
-    pub(super) raised: Wide<Out>,
+#[block(clock, leaf)]
+pub(super) fn Raise(word: u32) {
+    let base: In<{ word + 2 }, signed>;
+    let raised: Out<{ word + 3 }, signed>;
 }
 
-impl Raise {
-    pub(super) fn new(word: u32) -> Self {
-        Raise { clock: Signal::default(), base: Wide::signed(word + 2), raised: Wide::signed(word + 3) }
-    }
-}
-
-impl Logic for Raise {
-    fn update(&mut self) {
+impl crate::rtl::Leaf for Raise {
+    fn model(&mut self) {
         if self.clock.pos_edge() {
             self.raised.next = wrap(self.base.val(), self.base.width()) + 4;
         }
     }
-    fn connect(&mut self) {
-        self.raised.connect();
-    }
-    fn hdl(&self) -> Verilog {
+    fn text(&self) -> String {
         let width = self.base.width();
-        Verilog::Custom(format!(
+        format!(
             "// raise: the base of a segment, one last place higher.
 always @(posedge clock) raised <= {{base[{}], base}} + {}'d4;",
             width - 1,
             width + 1
-        ))
+        )
     }
 }

@@ -40,7 +40,7 @@ impl Reads {
         pad == self.pad && words.start < self.first.max(last) + lanes && self.first.min(last) < words.end
     }
 
-    fn rows<'a, W>(&self, pads: &'a [Vec<W>; 4]) -> Rows<'a, W> {
+    fn rows<'a, W>(&self, pads: &'a [Vec<W>; Pad::COUNT]) -> Rows<'a, W> {
         Rows { words: &pads[self.pad as usize], first: self.first, step: self.step }
     }
 }
@@ -58,7 +58,7 @@ pub(super) struct Deferred<W> {
 }
 
 impl<W> Deferred<W> {
-    fn goes_on(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) -> bool {
+    fn goes_on(&mut self, beat: &Beat<AluInstruction>, places: &[usize; Pad::COUNT]) -> bool {
         let beats = self.beats;
         let follows = |reads: &mut Reads| reads.goes_on(beats, places[reads.pad as usize]);
         self.number == beat.number && follows(&mut self.a) && self.b.as_mut().map_or(true, follows)
@@ -105,7 +105,7 @@ impl<V: Values> Lanes<V> {
     }
 
     /// The products of a beat are made later; the mask of the beat is known.
-    pub(super) fn defer(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) {
+    pub(super) fn defer(&mut self, beat: &Beat<AluInstruction>, places: &[usize; Pad::COUNT]) {
         if let Some(deferred) = &mut self.deferred
             && deferred.goes_on(beat, places)
         {

@@ -93,7 +93,7 @@ impl<W> Queue<W> {
 
 impl<V: Values> Lanes<V> {
     /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
-    pub(super) fn emit(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) {
+    pub(super) fn emit(&mut self, beat: &Beat<AluInstruction>, places: &[usize; Pad::COUNT]) {
         let i = &beat.instruction;
         let (pus, pes_per_pu) = (self.machine.pus(), self.machine.pes_per_pu());
         let columns = pes_per_pu as usize;

@@ -29,7 +29,7 @@ fn each<V: Values>(
 
 impl<V: Values> Lanes<V> {
     /// Join the products of a beat to its sums.
-    pub(super) fn multiply(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) {
+    pub(super) fn multiply(&mut self, beat: &Beat<AluInstruction>, places: &[usize; Pad::COUNT]) {
         self.settle();
         let (i, pes) = (&beat.instruction, self.pes);
         let Lanes { values, pads, accumulators, admitted: Admitted { lanes: taken, .. }, .. } = self;

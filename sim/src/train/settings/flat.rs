@@ -8,7 +8,7 @@
 //!
 //! serde's own `flatten` forgets the place of a wrong value and the list of known keys; this keeps both.
 
-use compiler::choice::{Choice, Key, Range, owners};
+use compiler::choice::{Case, Choice, Key, Range, owners};
 use schemars::Schema;
 use serde::de::value::StringDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
@@ -213,10 +213,17 @@ pub fn keys_of<C: Choice>() -> Vec<&'static str> {
 pub fn write<C: Choice>(choice: &C, table: &mut Map<String, Value>) {
     let (case, values) = choice.written();
     table.extend(C::TAG.map(|tag| (tag.to_owned(), case.into())));
-    let range = |key: &str| owners(C::CASES, key)[0].1.range;
-    let is_whole = |key: &str| matches!(range(key), Range::Count | Range::Whole);
-    let number = |key: &str, value: f64| if is_whole(key) { json!(value as u64) } else { json!(value) };
+    let number = |key: &str, value: f64| number(owners(C::CASES, key)[0].1, value);
     table.extend(values.into_iter().map(|(key, value)| (key.to_owned(), number(key, value))));
+}
+
+fn number(key: &Key, value: f64) -> Value {
+    if matches!(key.range, Range::Count | Range::Whole) { json!(value as u64) } else { json!(value) }
+}
+
+/// The first case with the most settings: an example.
+fn example<C: Choice>() -> &'static Case {
+    C::CASES.iter().rev().max_by_key(|case| case.keys.len()).expect("a choice has cases")
 }
 
 /// Describe a choice in the schema of its table.
@@ -230,7 +237,12 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
             .iter()
             .map(|case| json!({ "const": case.name, "description": case.text, "type": "string" }))
             .collect();
-        entry("properties", tag, json!({ "description": C::TEXT, "oneOf": cases, "default": C::CASES[0].name }));
+        let (text, default, example) = (C::TEXT, C::CASES[0].name, example::<C>().name);
+        entry(
+            "properties",
+            tag,
+            json!({ "description": text, "oneOf": cases, "default": default, "examples": [example] }),
+        );
     }
     for name in keys_of::<C>().into_iter().filter(|key| Some(*key) != C::TAG) {
         let owners = owners(C::CASES, name);
@@ -242,6 +254,8 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
             Range::Whole => json!({ "type": "integer", "minimum": 0 }),
         };
         property["description"] = described::<C>(name).into();
+        let of_example = example::<C>().keys.iter().find(|own| own.name == name).unwrap_or(key);
+        property["examples"] = json!([of_example.default.map_or(json!(1), |value| number(of_example, value))]);
         entry("properties", name, property);
         let Some(tag) = C::TAG else { continue };
         let names: Vec<&str> = owners.iter().map(|(case, _)| case.name).collect();
@@ -267,12 +281,13 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
 fn described<C: Choice>(name: &str) -> String {
     let owners = owners(C::CASES, name);
     let text = owners[0].1.text.trim_end_matches('.');
-    let own = |(case, key): &(&compiler::choice::Case, &Key)| match key.default {
-        Some(default) => format!("`{}` (default {default})", case.name),
-        None => format!("`{}`", case.name),
+    let one = owners.iter().all(|(_, key)| key.default == owners[0].1.default);
+    let own = |(n, (case, key)): (usize, &(&Case, &Key))| match key.default {
+        Some(default) if !one || n + 1 == owners.len() => format!("`{}` (default {default})", case.name),
+        _ => format!("`{}`", case.name),
     };
     match C::TAG {
-        Some(_) => format!("{text}: {}.", owners.iter().map(own).collect::<Vec<_>>().join(", ")),
+        Some(_) => format!("{text}: {}.", owners.iter().enumerate().map(own).collect::<Vec<_>>().join(", ")),
         None => format!("{text}."),
     }
 }

@@ -14,44 +14,87 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How a training goes; `None` leaves it to who is weaker.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Choices {
-    /// Passes over the training part; default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<usize>,
-    /// Samples per update; default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<u32>,
-    /// What a batch does with the gradients of its samples; default: their mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduction: Option<Reduction>,
-    /// The order of the samples; default: `store`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
-    /// Seed of split, order and initial weights; default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// Part of the rows that trains, the others test; default: 0.8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<f64>,
+/// Keys that stand flat in a table, one row each; what is left out is `None`.
+macro_rules! group {
+    ($(#[$of:meta])* $name:ident { $($(#[$meta:meta])+ $key:ident: $type:ty,)+ }) => {
+        $(#[$of])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$meta])+ #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)+
+        }
+
+        impl $name {
+            /// These, and where they say nothing `weaker`.
+            #[must_use]
+            pub fn or(self, weaker: $name) -> $name {
+                $name { $($key: self.$key.or(weaker.$key)),+ }
+            }
+        }
+
+        impl Group for $name {
+            fn keys() -> Vec<&'static str> {
+                vec![$(stringify!($key)),+]
+            }
+
+            fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+                match key {
+                    $(stringify!($key) => self.$key = map.next_value()?,)+
+                    _ => unreachable!("`{key}` is not one of these keys"),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+group! {
+    /// How a training goes; `None` leaves it to who is weaker.
+    #[derive(Copy)]
+    Choices {
+        /// Passes over the training part; default: 10.
+        #[schemars(example = 20)]
+        epochs: usize,
+        /// Samples per update; default: 1.
+        #[schemars(example = 1)]
+        batch: u32,
+        /// What a batch does with the gradients of its samples; default: their mean, where an incomplete last batch is left out
+        #[schemars(example = &"mean")]
+        reduction: Reduction,
+        /// The order of the samples; default: `store`
+        #[schemars(example = &"shuffled")]
+        order: Order,
+        /// Seed of split, order and initial weights; default: 1.
+        #[schemars(example = 1)]
+        seed: u64,
+        /// Part of the rows that trains, the others test; default: 0.8.
+        #[schemars(example = 0.8)]
+        split: f64,
+    }
+}
+
+group! {
+    /// Which columns of a table are used, and how they are read; `None` leaves it to who is weaker.
+    Selection {
+        /// Target columns; default: as many last columns as the labels need.
+        #[schemars(example = &"target")]
+        target: Columns,
+        /// Feature columns; default: all that are not the target.
+        #[schemars(example = ["a", "b"])]
+        features: Columns,
+        /// Columns that are left out.
+        #[schemars(example = ["id"])]
+        drop: Columns,
+        /// Feature columns of numbers that name categories; texts do so anyway.
+        #[schemars(example = ["region"])]
+        categories: Columns,
+        /// Replacement of missing features, which the model keeps; default: `refuse`
+        #[schemars(example = &"refuse")]
+        missing: Missing,
+    }
 }
 
 impl Choices {
-    /// These, and where they say nothing `weaker`.
-    #[must_use]
-    pub fn or(self, weaker: Choices) -> Choices {
-        Choices {
-            epochs: self.epochs.or(weaker.epochs),
-            batch: self.batch.or(weaker.batch),
-            reduction: self.reduction.or(weaker.reduction),
-            order: self.order.or(weaker.order),
-            seed: self.seed.or(weaker.seed),
-            split: self.split.or(weaker.split),
-        }
-    }
-
     /// A value that no training can use, and why.
     pub fn impossible(&self) -> Option<(&'static str, &'static str)> {
         if self.batch == Some(0) {
@@ -77,76 +120,6 @@ fn describe_flat<T: JsonSchema>(schema: &mut Schema) {
     let all = schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
     if let (Some(all), Some(own)) = (all.as_object_mut(), own.get("properties").and_then(Value::as_object)) {
         all.extend(own.clone());
-    }
-}
-
-/// Which columns of a table are used, and how they are read; `None` leaves it to who is weaker.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Selection {
-    /// Target columns; default: as many last columns as the labels need.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Columns>,
-    /// Feature columns; default: all that are not the target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub features: Option<Columns>,
-    /// Columns that are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Columns>,
-    /// Feature columns of numbers that name categories; texts do so anyway.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub categories: Option<Columns>,
-    /// Replacement of missing features, which the model keeps; default: `refuse`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Missing>,
-}
-
-impl Selection {
-    /// These, and where they say nothing `weaker`.
-    #[must_use]
-    pub fn or(self, weaker: Selection) -> Selection {
-        Selection {
-            target: self.target.or(weaker.target),
-            features: self.features.or(weaker.features),
-            drop: self.drop.or(weaker.drop),
-            categories: self.categories.or(weaker.categories),
-            missing: self.missing.or(weaker.missing),
-        }
-    }
-}
-
-impl Group for Selection {
-    fn keys() -> Vec<&'static str> {
-        vec!["target", "features", "drop", "categories", "missing"]
-    }
-
-    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "target" => self.target = map.next_value()?,
-            "features" => self.features = map.next_value()?,
-            "drop" => self.drop = map.next_value()?,
-            "categories" => self.categories = map.next_value()?,
-            _ => self.missing = map.next_value()?,
-        }
-        Ok(())
-    }
-}
-
-impl Group for Choices {
-    fn keys() -> Vec<&'static str> {
-        vec!["epochs", "batch", "reduction", "order", "seed", "split"]
-    }
-
-    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "epochs" => self.epochs = map.next_value()?,
-            "batch" => self.batch = map.next_value()?,
-            "reduction" => self.reduction = map.next_value()?,
-            "order" => self.order = map.next_value()?,
-            "seed" => self.seed = map.next_value()?,
-            _ => self.split = map.next_value()?,
-        }
-        Ok(())
     }
 }
 

@@ -54,6 +54,13 @@ const NO_ACCESS: u32 = 5;
 const CAUSE_EVENT: u32 = 4;
 const OF_A_READ: u32 = 1 << 31;
 
+/// The rows of the tables between two headings.
+fn cells<'a>(page: &'a str, [from, to]: [&str; 2]) -> Vec<Vec<&'a str>> {
+    let section = &page[page.find(from).unwrap()..page.find(to).unwrap()];
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    rows.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
 /// The port of a grid without gradient pads and scalar unit.
 pub(crate) struct Map {
     machine: Machine,
@@ -67,25 +74,22 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn new(machine: &Machine) -> Map {
-        let page = include_str!("../../../../docs/machine.md");
-        let section = &page[page.find("\n## 7. ").unwrap()..page.find("\n## 8. ").unwrap()];
-        let (mut numbers, mut memories) = (BTreeMap::new(), Vec::new());
-        for line in section.lines().filter(|line| line.starts_with("| ")) {
-            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-            if cells[1].starts_with("nothing of the grid") {
-                continue;
-            }
-            for number in cells[0].split(", ") {
-                if let Some(number) = number.strip_prefix("0x") {
-                    numbers.insert(u32::from_str_radix(number, 16).unwrap(), !cells[2].contains("read only"));
-                } else if let Ok(region) = number.parse::<u32>() {
-                    memories.extend((region != 0).then_some(region));
-                }
-            }
-        }
-        assert_eq!((numbers.len(), memories.as_slice()), (27, [1, 2, 3, 4, 5, 6].as_slice()), "the tables are read");
+        let registers = cells(
+            include_str!("../../../../docs/registers.md"),
+            ["\n## Control port, region 0", "\n## Control port, programs"],
+        );
+        let registers = registers.iter().filter_map(|row| {
+            let number = u32::from_str_radix(row[0].strip_prefix("0x")?, 16).unwrap();
+            Some((number, row[3] == "read, write"))
+        });
+        let registers: BTreeMap<u32, bool> = registers.collect();
+        let regions = cells(include_str!("../../../../docs/machine.md"), ["\n## 7. ", "\n## 8. "]);
+        let regions = regions.iter().filter(|row| row[1].starts_with("program") || row[1].starts_with("function"));
+        let memories: Vec<u32> =
+            regions.flat_map(|row| row[0].split(", ")).map(|number| number.parse().unwrap()).collect();
+        assert_eq!((registers.len(), memories.as_slice()), (registers::REGISTERS.len(), &[1, 2, 3, 4, 5, 6][..]));
         let values = BTreeMap::new();
-        Map { machine: machine.clone(), registers: numbers, memories, values, cause: (0, 0), events: 0 }
+        Map { machine: machine.clone(), registers, memories, values, cause: (0, 0), events: 0 }
     }
 
     fn front(address: u32) -> Option<Front> {
