@@ -88,6 +88,9 @@ struct TreeSums<S> {
     of: usize,
 }
 
+/// Beats of a cycle and the input taken in it.
+type Distributed<W> = (Box<Beats>, Option<Vec<W>>);
+
 /// A word that a root has made, and whether it is saturated.
 type Rooted<W> = (W, bool);
 
@@ -107,7 +110,7 @@ struct Lanes<V: Values> {
     parts: VecDeque<Vec<V::Word>>,
     part: u32,
     /// Beats on their way from the sequencer, one slot per distribution stage.
-    waiting: VecDeque<(Box<Beats>, Option<Vec<V::Word>>)>,
+    waiting: VecDeque<Distributed<V::Word>>,
     landings: VecDeque<Landing<V::Word>>,
     spare: Vec<(Vec<V::Word>, Vec<bool>)>,
     /// What was overwritten in the last cycle, where pads are read a cycle ahead: pad, place and the word before.
