@@ -25,35 +25,48 @@ pub const LEVELS: usize = 4;
 /// Value of a level field that means "always" (bounds) or "no pick" (picks).
 pub const NO_LEVEL: u8 = LEVELS as u8;
 
-/// A scratchpad of the PE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pad {
+macro_rules! pads {
+    ($($(#[$what:meta])* $pad:ident $name:literal,)*) => {
+        /// A scratchpad of the PE.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Pad {
+            $($(#[$what])* $pad,)*
+        }
+
+        impl Pad {
+            /// All pads, in the order of their read ports.
+            pub const ALL: [Pad; Pad::COUNT] = [$(Pad::$pad),*];
+            /// How many there are.
+            pub const COUNT: usize = Pad::NAMES.len();
+            /// As they are written, in microcode and in Verilog.
+            pub const NAMES: [&str; [$($name),*].len()] = [$($name),*];
+            /// As they are written where the difference to operand `b` is squared.
+            const LESS_B: [&str; Pad::COUNT] = [$(concat!($name, "_less_b")),*];
+        }
+    };
+}
+
+pads! {
     /// Weights and constants.
-    Model = 0,
+    Model "model",
     /// Input data, two banks.
-    Data = 1,
+    Data "data",
+    /// Temporaries, as all that follow.
+    T0 "t0",
     /// Temporaries.
-    T0 = 2,
-    /// Temporaries.
-    T1 = 3,
+    T1 "t1",
 }
 
 impl Pad {
-    /// How many there are.
-    pub const COUNT: usize = 4;
-    /// All pads, in the order of their read ports.
-    pub const ALL: [Pad; Pad::COUNT] = [Pad::Model, Pad::Data, Pad::T0, Pad::T1];
-    /// As they are written, in microcode and in Verilog.
-    pub const NAMES: [&str; Pad::COUNT] = ["model", "data", "t0", "t1"];
     /// Those that buses write.
-    pub const TEMPORARY: &[Pad] = &[Pad::T0, Pad::T1];
+    pub const TEMPORARY: &[Pad] = Pad::ALL.split_at(Pad::T0 as usize).1;
 
     /// Words per PE; of the data pad those of a bank.
     pub fn depth(self, machine: &Machine) -> u32 {
         match self {
             Pad::Model => machine.model_depth(),
             Pad::Data => machine.data_depth(),
-            Pad::T0 | Pad::T1 => machine.temporary_depth(),
+            _ => machine.temporary_depth(),
         }
     }
 

@@ -83,7 +83,7 @@ bundle! {
 
     /// What its beats are made of.
     MoveFields {
-        bits: global, t1, flat;
+        bits: global, for PAD in FURTHER { PAD, } flat;
         words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }

@@ -23,23 +23,31 @@ pub const SHIFT_BITS: u32 = 6;
 /// Field behind a shift amount, of machines with `rectifiers`: a negative result becomes 0.
 pub const POSITIVE: &str = "positive";
 
-/// Words for the pads, and `more`.
-const fn pads_and<const N: usize>(more: &[&'static str]) -> [&'static str; N] {
-    let (mut all, mut n) = ([""; N], 0);
-    while n < N {
-        all[n] = if n < Pad::COUNT { Pad::NAMES[n] } else { more[n - Pad::COUNT] };
+/// Words for the pads, and from the number `at` on `more`.
+const fn pads_and<const N: usize>(at: usize, more: &[&'static str]) -> [&'static str; N] {
+    let (mut all, mut n) = (["none"; N], 0);
+    while n < Pad::COUNT {
+        all[n] = Pad::NAMES[n];
+        n += 1;
+    }
+    n = 0;
+    while n < more.len() {
+        all[at + n] = more[n];
         n += 1;
     }
     all
 }
 /// What operands `b` and `c` may be, and bits of either.
-const B: [&str; Pad::COUNT + 1] = pads_and(&["immediate"]);
-const C: [&str; Pad::COUNT + 2] = pads_and(&["immediate", "zero"]);
+const B: [&str; Pad::COUNT + 1] = pads_and(Pad::COUNT, &["immediate"]);
+const C: [&str; Pad::COUNT + 2] = pads_and(Pad::COUNT, &["immediate", "zero"]);
 const OPERAND_BITS: u32 = C.len().next_power_of_two().ilog2();
 /// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
-const FACTORS: [&str; 2 * Pad::COUNT] = pads_and(&["model_less_b", "data_less_b", "t0_less_b", "t1_less_b"]);
-/// Bit of operand `a` that says so.
-pub const SQUARE_BIT: u32 = Pad::COUNT.ilog2();
+const FACTORS: [&str; 2 << SQUARE_BIT] = pads_and(1 << SQUARE_BIT, &Pad::LESS_B);
+/// What results are written to: the number of the data pad, which they never are, means no write.
+const WRITES: [&str; Pad::COUNT] = pads_and(Pad::Data as usize, &["none"]);
+const SCALAR_WRITES: [&str; Pad::COUNT] = pads_and(0, &["none", "none"]);
+/// Bit of operand `a` that says so, above the number of a pad.
+pub const SQUARE_BIT: u32 = Pad::COUNT.next_power_of_two().ilog2();
 
 /// Words for the levels of loops, and for none of them.
 const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "none"];
@@ -239,10 +247,9 @@ impl Instruction for AluInstruction {
             read(walk, machine, pad, self);
         }
         operation(walk, machine, self);
-        // 0 model, 2 t0, 3 t1; 1 (data) means no write.
-        let mut write = self.write.map_or(1, |pad| pad as u32);
-        walk.choice("write", 2, &["model", "none", "t0", "t1"], &mut write);
-        self.write = if write == 1 { None } else { Some(pad_from(write)) };
+        let mut write = self.write.unwrap_or(Pad::Data) as u32;
+        walk.choice("write", SQUARE_BIT, &WRITES, &mut write);
+        self.write = Some(pad_from(write)).filter(|&pad| pad != Pad::Data);
         walk.address("destination", widest_pad_bits(machine), &self.counts, &mut self.destination);
         walk.flag("tree", &mut self.tree);
         walk.flag("emit", &mut self.emit);
@@ -276,15 +283,14 @@ impl Instruction for ScalarInstruction {
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
         let i = &mut self.alu;
         pacing(walk, i);
-        for pad in [Pad::Data, Pad::T0, Pad::T1] {
+        for pad in Pad::ALL.into_iter().filter(|&pad| pad != Pad::Model) {
             read(walk, machine, pad, i);
         }
         operation(walk, machine, i);
         walk.absent("write_model", u32::from(i.write == Some(Pad::Model)));
-        // 2 t0, 3 t1; anything else means no write.
-        let mut write = i.write.map_or(1, |pad| pad as u32);
-        walk.choice("write", 2, &["none", "none", "t0", "t1"], &mut write);
-        i.write = if write <= 1 { None } else { Some(pad_from(write)) };
+        let mut write = i.write.unwrap_or(Pad::Data) as u32;
+        walk.choice("write", SQUARE_BIT, &SCALAR_WRITES, &mut write);
+        i.write = Some(pad_from(write)).filter(|pad| Pad::TEMPORARY.contains(pad));
         walk.address("destination", pad_bits(machine, Pad::T0), &i.counts, &mut i.destination);
         walk.flag("send", &mut self.send);
         walk.absent("scalar", u32::from(!machine.scalar()));
@@ -369,9 +375,13 @@ impl Instruction for MoveInstruction {
         walk.positive("interval", INTERVAL_BITS, &mut self.interval);
         walk.counts(COUNT_BITS, &mut self.counts);
         source(walk, machine, &mut self.source);
-        let mut t1 = self.pad == Pad::T1;
-        walk.flag("t1", &mut t1);
-        self.pad = if t1 { Pad::T1 } else { Pad::T0 };
+        // A bit for each but the first.
+        let written = std::mem::replace(&mut self.pad, Pad::T0);
+        for &pad in &Pad::TEMPORARY[1..] {
+            let mut is = written == pad;
+            walk.flag(Pad::NAMES[pad as usize], &mut is);
+            self.pad = if is { pad } else { self.pad };
+        }
         walk.address("destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
         mask(walk, machine, &mut self.mask);
         late(walk, machine, &mut self.late);

@@ -20,15 +20,17 @@ pub(crate) struct Coloured {
 }
 
 /// Pads of what PEs compute, in the order in which they are tried.
-const ANY: &[Pad] = &[Pad::T0, Pad::T1, Pad::Model];
+fn computed() -> impl Iterator<Item = Pad> {
+    Pad::TEMPORARY.iter().copied().chain([Pad::Model])
+}
 
 /// Pads that a storage may have: temporaries written from the bus, or by the scalar unit, cannot lie in the model pad.
-fn choices(storage: &Storage, from_bus: bool) -> &'static [Pad] {
+fn choices(storage: &Storage, from_bus: bool) -> Vec<Pad> {
     match storage.role {
-        Role::Input => &[Pad::Data],
-        Role::State | Role::Parameter(_) => &[Pad::Model],
-        Role::Temporary | Role::Output if from_bus => Pad::TEMPORARY,
-        Role::Temporary | Role::Output => ANY,
+        Role::Input => vec![Pad::Data],
+        Role::State | Role::Parameter(_) => vec![Pad::Model],
+        Role::Temporary | Role::Output if from_bus => Pad::TEMPORARY.to_vec(),
+        Role::Temporary | Role::Output => computed().collect(),
     }
 }
 
@@ -105,8 +107,8 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
             Sink::Output => {}
         }
     }
-    let fixed = |storage: &Storage, bus: bool| match choices(storage, bus) {
-        &[pad] => Some(pad),
+    let fixed = |storage: &Storage, bus: bool| match choices(storage, bus)[..] {
+        [pad] => Some(pad),
         _ => None,
     };
     let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
@@ -127,7 +129,7 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
         for access in reads {
             let storage = access.storage.0;
             let pad = pads[storage].or_else(|| {
-                let mut free: Vec<Pad> = choices(&storages[storage], from_bus[storage]).to_vec();
+                let mut free: Vec<Pad> = choices(&storages[storage], from_bus[storage]);
                 free.retain(|pad| !taken.contains(pad));
                 best(&free, storage, &jobs, &queue, &pads, &in_unit)
             });
@@ -141,7 +143,7 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
         }
         if let Some(access) = collision {
             let copy = copy_operand(&access, &mut job, &mut storages);
-            let free = ANY.iter().copied().find(|pad| !taken.contains(pad));
+            let free = computed().find(|pad| !taken.contains(pad));
             pads.push(Some(free.expect("the other operands leave one of them")));
             from_bus.push(job.on == Datapath::Scalar);
             in_unit.push(job.on == Datapath::Scalar);

@@ -195,6 +195,7 @@ fn loops_over_names_are_written_out() {
     same("for PAD in TEMPORARIES { for N in [0] { PAD.dN = PAD; } }", "t0.d0 = t0; t1.d0 = t1;");
     same("for N in [1] { a = CONST_ONE + NN; }", "a = CONST_ONE + NN;");
     same("a = (any!(PAD in TEMPORARIES, x.write_PAD)) && b;", "a = (x.write_t0 || x.write_t1) && b;");
+    same("a = b && all!(PAD in TEMPORARIES, !PAD);", "a = b && !t0 && !t1;");
     same("for n in 0..N { a[n] = b; }", "for n in 0..N { a[n] = b; }");
     for (wrong, says) in [
         ("for A in OTHERS { }", "`OTHERS` is not a list of names"),

@@ -4,7 +4,7 @@
 //!         PAD.write = PAD_port.write;             t1.write = t1_port.write;
 //!     }
 //!
-//! `any!(PAD in TEMPORARIES, write_PAD)` is `write_t0 || write_t1`. What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
+//! `any!(PAD in TEMPORARIES, write_PAD)` is `write_t0 || write_t1`, and `all!` the same with `&&`. What is replaced is a name in capitals, alone or as a part of others; `for (PAD, BIT) in names![t0 2, t1 3]` has several. A name in capitals behind
 //! `in` is one of [`LISTS`].
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
@@ -14,7 +14,7 @@ use syn::parse::Result;
 
 /// Names that many blocks go through. `hdl` compares the pads with those of the instruction set.
 const LISTS: &[(&str, &str)] =
-    &[("PADS", "model, data, t0, t1"), ("RESULTS", "model, t0, t1"), ("TEMPORARIES", "t0, t1")];
+    &[("PADS", "model, data, t0, t1"), ("RESULTS", "model, t0, t1"), ("TEMPORARIES", "t0, t1"), ("FURTHER", "t1")];
 
 /// Tokens without loops over names.
 pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
@@ -39,8 +39,11 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
                 out.push(unrolled(filled(body.stream(), &round))?);
             }
             rest = behind;
-        } else if let ([_, TokenTree::Group(any), behind @ ..], true) = (after, is(first, "any")) {
-            out.push(joined(any)?);
+        } else if let (Some(operator), [TokenTree::Punct(bang), TokenTree::Group(list), behind @ ..]) =
+            (operator(first), after)
+            && bang.as_char() == '!'
+        {
+            out.push(joined(list, &operator)?);
             rest = behind;
         } else if let TokenTree::Group(group) = first {
             out.push(TokenTree::Group(like(group, unrolled(group.stream())?)).into());
@@ -51,16 +54,25 @@ pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
     Ok(out.into_iter().collect())
 }
 
-/// `PAD in [t0, t1]: write_PAD` as `write_t0 || write_t1`.
-fn joined(any: &Group) -> Result<TokenStream> {
-    let tokens: Vec<TokenTree> = any.stream().into_iter().collect();
-    let [place, _, list, term @ ..] = tokens.as_slice() else {
-        return Err(Error::new(any.span(), "write `any!(NAME in LIST, term)`"));
+/// What `any!` and `all!` stand for.
+fn operator(name: &TokenTree) -> Option<TokenStream> {
+    match () {
+        () if is(name, "any") => Some(quote!(||)),
+        () if is(name, "all") => Some(quote!(&&)),
+        () => None,
+    }
+}
+
+/// `PAD in [t0, t1], write_PAD` as `write_t0 || write_t1`, or with `&&`.
+fn joined(list: &Group, operator: &TokenStream) -> Result<TokenStream> {
+    let tokens: Vec<TokenTree> = list.stream().into_iter().collect();
+    let [place, _, names, term @ ..] = tokens.as_slice() else {
+        return Err(Error::new(list.span(), "write `any!(NAME in LIST, term)` or `all!(..)`"));
     };
     let term: TokenStream = term[1..].iter().cloned().collect();
-    let rounds = listed(list)?.into_iter().map(|name| filled(term.clone(), &[(place.to_string(), name)]));
-    let or = |(n, round)| if n == 0 { round } else { quote!(|| #round) };
-    Ok(rounds.enumerate().map(or).collect())
+    let rounds = listed(names)?.into_iter().map(|name| filled(term.clone(), &[(place.to_string(), name)]));
+    let next = |(n, round)| if n == 0 { round } else { quote!(#operator #round) };
+    Ok(rounds.enumerate().map(next).collect())
 }
 
 fn is(token: &TokenTree, word: &str) -> bool {

@@ -3,7 +3,7 @@
 //!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
 use crate::beats::{AluBeat, Widths};
-use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection};
+use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection, selection_text};
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
 use blocks::block;
@@ -50,11 +50,6 @@ impl crate::rtl::Leaf for OperandDecode {
     }
     fn text(&self) -> String {
         let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
-        let pads = |operand: &str, bits: u32| {
-            format!(
-                "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
-            )
-        };
         format!(
             "// operand_decode: which pads operands are: second of a half, first half, second half, no pad; immediates that are not used are 0.
 always @(posedge clock) begin
@@ -63,8 +58,8 @@ always @(posedge clock) begin
     held_b <= b < {bits_b}'d{IMMEDIATE} ? {word}'d0 : immediate_b;
     held_c <= c == {bits_c}'d{IMMEDIATE} ? immediate_c : {word}'d0;
 end",
-            pads("b", bits_b),
-            pads("c", bits_c)
+            selection_text("b", bits_b),
+            selection_text("c", bits_c)
         )
     }
 }

@@ -203,11 +203,18 @@ pub(crate) fn AluStream(widths: &Widths) {
 /// Which temporary a bus write goes to.
 #[block]
 fn MoveDecode() {
-    let (issue, t1): In;
-    let (write_t0, write_t1): Out;
+    let issue: In;
+    for PAD in FURTHER {
+        let PAD: In;
+    }
+    for PAD in TEMPORARIES {
+        let write_PAD: Out;
+    }
 
-    write_t0 = issue && !t1;
-    write_t1 = issue && t1;
+    write_t0 = issue && all!(PAD in FURTHER, !PAD);
+    for PAD in FURTHER {
+        write_PAD = issue && PAD;
+    }
 }
 
 /// Microcode to bus writes of the PEs.
@@ -270,7 +277,9 @@ pub(crate) fn MoveStream(widths: &Widths) {
     loops.step = pacer.issue;
     loops.fresh = pacer.fresh;
     decode.issue = advance.step;
-    decode.t1 = work.t1;
+    for PAD in FURTHER {
+        decode.PAD = work.PAD;
+    }
     pacer.hold = never;
     beat.global = work.global;
     beat.destination = destination.address;

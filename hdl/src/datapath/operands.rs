@@ -31,7 +31,7 @@ pub(crate) fn OperandSelect(widths: &Widths) {
 }
 
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
-pub(crate) const IMMEDIATE: u32 = 4;
+pub(crate) const IMMEDIATE: u32 = Pad::COUNT as u32;
 
 /// Bits that select operand `b` or `c`: the second one of a half of the pads, the first half, the second half, an immediate or nothing. Tables of four
 /// inputs choose in each half and join what they have; tables of six choose among all pads.
@@ -45,6 +45,13 @@ pub(crate) fn selection(code: i128) -> i128 {
         _ => 4,
     };
     half << 1 | code & 1
+}
+
+/// The same in Verilog.
+pub(crate) fn selection_text(operand: &str, bits: u32) -> String {
+    format!(
+        "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
+    )
 }
 
 impl crate::rtl::Leaf for OperandSelect {

@@ -27,6 +27,7 @@ mod parse;
 mod print;
 
 use crate::placed;
+use arch::isa::Pad;
 
 pub(crate) use parse::Reader;
 pub(crate) use print::{head, job, storage};
@@ -73,10 +74,6 @@ const WORDS: &[&str] = &[
     "scheduled",
     "cycles",
     "coloured",
-    "model",
-    "data",
-    "t0",
-    "t1",
     "as",
     "log2",
 ];
@@ -85,5 +82,9 @@ const WORDS: &[&str] = &[
 pub(crate) fn reserved(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = |letter: char| word.strip_prefix(letter).is_some_and(digits);
-    WORDS.contains(&word) || placed::text::WORDS.contains(&word) || numbered('k') || numbered('d')
+    WORDS.contains(&word)
+        || Pad::NAMES.contains(&word)
+        || placed::text::WORDS.contains(&word)
+        || numbered('k')
+        || numbered('d')
 }

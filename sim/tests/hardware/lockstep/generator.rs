@@ -142,7 +142,7 @@ impl Generator<'_> {
     pub(crate) fn alu(&mut self) -> AluInstruction {
         let counts = self.counts();
         let word = self.machine.word();
-        let pad = |random: &mut Random| Pad::ALL[random.below(4) as usize];
+        let pad = |random: &mut Random| Pad::ALL[random.below(Pad::COUNT as u32) as usize];
         let reads = Pad::ALL.map(|pad| self.address(pad, &counts));
         let write = [None, Some(Pad::Model), Some(Pad::T0)][self.random.below(3) as usize];
         let destination = self.address(write.unwrap_or(Pad::T0), &counts);
