@@ -13,10 +13,10 @@
 //! Simulators stop, and say which rule it was and where; provers have to show that it cannot happen. Without the definition nothing of
 //! this is there. An unknown value, as there are before a reset, breaks no rule.
 
-use crate::datapath::operands::IMMEDIATE;
+use crate::datapath::operands::{IMMEDIATE, PAIRS, number_text};
 use arch::Machine;
 use arch::amounts::Amounts;
-use arch::isa::{Pad, SHIFT_BITS};
+use arch::isa::{Pad, SHIFT_BITS, SQUARE_BIT};
 use std::fmt::Write;
 
 /// One assertion: its name, what it forbids, and when that happens, in the names of the module.
@@ -104,14 +104,13 @@ fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
         let write = if pad == Pad::Data { "gates_data_write".to_owned() } else { format!("{pad}_port_write") };
         (pad as usize, format!("{write} && addresses_{pad} == control_{pad}_address"))
     });
-    rules.memory +=
-        "reg [3:0] met;\nreg factor_met, factor_met_t3, start_met, start_met_t3;\nalways @(posedge clock) begin\n";
+    let _ = writeln!(rules.memory, "reg [{}:0] met;", Pad::COUNT - 1);
+    rules.memory += "reg factor_met, factor_met_t3, start_met, start_met_t3;\nalways @(posedge clock) begin\n";
     for (bit, both) in met {
         let _ = writeln!(rules.memory, "    met[{bit}] <= {both};");
     }
-    let a = if machine.squares() { "control_a_t1[1:0]" } else { "control_a_t1" };
-    // A half of the pads, and which of its two ([`crate::datapath::operands::selection`]).
-    let chosen = |select: &str| format!("(|{select}[2:1] && met[{{{select}[2], {select}[0]}}])");
+    let a = if machine.squares() { format!("control_a_t1[{}:0]", SQUARE_BIT - 1) } else { "control_a_t1".to_owned() };
+    let chosen = |select: &str| format!("(|{select}[{PAIRS}:1] && met[{}])", number_text(select));
     let (b, c) = (chosen("control_b_t1"), chosen("control_c_t1"));
     let _ = writeln!(rules.memory, "    factor_met <= admitted_t1 && (met[{a}] || {b});");
     let _ = writeln!(rules.memory, "    start_met <= admitted_t1 && {c};");

@@ -440,12 +440,12 @@ mod tests {
             interval: 8,
             counts: [2, 3, 1, 5],
             reduce: 2,
-            reads: [
-                Address { base: 9, strides: [60, 5, 0, 1] },
-                Address { base: 200, strides: [0, -5, 0, 2] },
-                Address { base: 1, strides: [0, 1, 0, 0] },
-                Address::default(),
-            ],
+            reads: Pad::ALL.map(|pad| match pad {
+                Pad::Model => Address { base: 9, strides: [60, 5, 0, 1] },
+                Pad::Data => Address { base: 200, strides: [0, -5, 0, 2] },
+                Pad::T0 => Address { base: 1, strides: [0, 1, 0, 0] },
+                _ => Address::default(),
+            }),
             a: Pad::T1,
             b: Factor::Pad(Pad::Data),
             square: false,

@@ -18,7 +18,10 @@ use rust_hdl_core::prelude::*;
 /// On machines with squares `a` and `b` are a bit wider than words, and both are the difference of the two where that is to be squared.
 #[block(clock, leaf)]
 pub(crate) fn OperandSelect(widths: &Widths) {
-    let (model, data, t0, t1, immediate_b, immediate_c): In<{ widths.word }, signed>;
+    for PAD in PADS {
+        let PAD: In<{ widths.word }, signed>;
+    }
+    let (immediate_b, immediate_c): In<{ widths.word }, signed>;
     /// The mask admits this PE.
     let admitted: In;
     /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
@@ -33,34 +36,65 @@ pub(crate) fn OperandSelect(widths: &Widths) {
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
 pub(crate) const IMMEDIATE: u32 = Pad::COUNT as u32;
 
-/// Bits that select operand `b` or `c`: the second one of a half of the pads, the first half, the second half, an immediate or nothing. Tables of four
-/// inputs choose in each half and join what they have; tables of six choose among all pads.
-pub(crate) const SELECTION_BITS: u32 = 4;
+/// Pads are chosen in pairs.
+pub(crate) const PAIRS: usize = Pad::COUNT.div_ceil(2);
+
+/// Bits that select operand `b` or `c`: the second one of a pair of pads, each pair, an immediate or nothing. Tables of four inputs choose in each pair
+/// and join what they have; tables of six choose among all pads.
+pub(crate) const SELECTION_BITS: u32 = PAIRS as u32 + 2;
 
 /// These bits of a code.
 pub(crate) fn selection(code: i128) -> i128 {
-    let half = match code {
-        0 | 1 => 1,
-        2 | 3 => 2,
-        _ => 4,
-    };
-    half << 1 | code & 1
+    let pair = if code < i128::from(IMMEDIATE) { code / 2 } else { PAIRS as i128 };
+    2 << pair | code & 1
 }
 
 /// The same in Verilog.
 pub(crate) fn selection_text(operand: &str, bits: u32) -> String {
-    format!(
-        "{operand} >= {bits}'d{IMMEDIATE}, {operand} == {bits}'d2 || {operand} == {bits}'d3, {operand} < {bits}'d2, {operand}[0]"
-    )
+    let is = |codes: &[usize]| {
+        let each = |code| format!("{operand} == {bits}'d{code}");
+        codes.iter().map(each).collect::<Vec<_>>().join(" || ")
+    };
+    let codes: Vec<usize> = (0..Pad::COUNT).collect();
+    let pairs: String = codes.chunks(2).skip(1).rev().map(|codes| is(codes) + ", ").collect();
+    format!("{operand} >= {bits}'d{IMMEDIATE}, {pairs}{operand} < {bits}'d2, {operand}[0]")
+}
+
+/// The number of the pad, from these bits, in Verilog.
+pub(crate) fn number_text(select: &str) -> String {
+    let set = |bit: u32| {
+        let pairs = (0..PAIRS).filter(|pair| pair >> bit & 1 == 1).map(|pair| format!("{select}[{}]", pair + 1));
+        pairs.collect::<Vec<_>>().join(" || ")
+    };
+    let bits: String = (0..SQUARE_BIT - 1).rev().map(|bit| set(bit) + ", ").collect();
+    format!("{{{bits}{select}[0]}}")
+}
+
+/// What chooses in each pair.
+fn chosen(second: &str) -> Vec<String> {
+    let choice = |pair: &[&str]| match pair {
+        [low, high] => format!("{second} ? {high} : {low}"),
+        other => other.concat(),
+    };
+    Pad::NAMES.chunks(2).map(choice).collect()
+}
+
+/// The pair whose condition holds, or the first one; later pairs come before earlier ones.
+fn among(pairs: &[String], condition: impl Fn(usize) -> String) -> String {
+    let above = |rest: String, (pair, text): (usize, &String)| format!("{} ? ({text}) : ({rest})", condition(pair));
+    pairs.iter().enumerate().skip(1).fold(pairs[0].clone(), above)
 }
 
 impl crate::rtl::Leaf for OperandSelect {
     fn model(&mut self) {
-        let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
+        blocks::unroll! {
+            let pads = [for PAD in PADS { self.PAD.val(), }];
+        }
         let joined = |select: i128, immediate: i128| {
-            let among =
-                |half: usize| if select.get_bit(1 + half) { pads[2 * half + select.get_bit(0) as usize] } else { 0 };
-            among(0) | among(1) | immediate
+            let second = select.get_bit(0) as usize;
+            let chosen =
+                |(pair, pads): (usize, &[i128])| if select.get_bit(1 + pair) { pads[second % pads.len()] } else { 0 };
+            pads.chunks(2).enumerate().map(chosen).fold(immediate, |joined, pad| joined | pad)
         };
         let a = pads[self.select_a.val() as usize % pads.len()];
         let b = joined(self.select_b.val(), self.immediate_b.val());
@@ -73,30 +107,31 @@ impl crate::rtl::Leaf for OperandSelect {
     }
     fn text(&self) -> String {
         let (word, factor) = (self.c.width(), self.a.width());
-        let [first, second, third, fourth] = Pad::NAMES;
-        let among = |select: &str| format!("{select} ? {second} : {first}");
-        let above = |select: &str| format!("{select} ? {fourth} : {third}");
         // In tables of four inputs, or of six.
         let joined = |operand: &str| {
             let (select, immediate) = (format!("select_{operand}"), format!("immediate_{operand}"));
-            let (low, high) = (among(&format!("{select}[0]")), above(&format!("{select}[0]")));
+            let pairs = chosen(&format!("{select}[0]"));
+            let immediate_bit = PAIRS + 1;
             let declared = format!("wire [{}:0] pad_{operand} =", word - 1);
-            let chosen = format!("chosen_{operand}");
+            let name = format!("chosen_{operand}");
             if self._leaves.pair.is_some() {
-                let (by, pad) = (format!("{select}[3]"), format!("pad_{operand}"));
-                let text = pair::text(self._leaves, &chosen, word, [&by, &immediate, &pad]);
-                format!("wire unused_{operand} = {select}[1];\n{declared} {select}[2] ? ({high}) : ({low});\n{text}")
+                let (by, pad) = (format!("{select}[{immediate_bit}]"), format!("pad_{operand}"));
+                let text = pair::text(self._leaves, &name, word, [&by, &immediate, &pad]);
+                let pad = among(&pairs, |pair| format!("{select}[{}]", pair + 1));
+                format!("wire unused_{operand} = {select}[1];\n{declared} {pad};\n{text}")
             } else {
-                let gated = |bit: u32, pads: &str| format!("({{{word}{{{select}[{bit}]}}}} & ({pads}))");
+                let gated = |(pair, pads)| format!("({{{word}{{{select}[{}]}}}} & ({pads}))", pair + 1);
+                let pads = pairs.iter().enumerate().map(gated).collect::<Vec<_>>().join(" | ");
                 format!(
-                    "wire unused_{operand} = {select}[3];\n{declared} {} | {};\nwire [{}:0] {chosen} = pad_{operand} | {immediate};\n",
-                    gated(1, &low),
-                    gated(2, &high),
+                    "wire unused_{operand} = {select}[{immediate_bit}];\n{declared} {pads};\nwire [{}:0] {name} = pad_{operand} | {immediate};\n",
                     word - 1
                 )
             }
         };
-        let a = format!("select_a[1] ? ({}) : ({})", above("select_a[0]"), among("select_a[0]"));
+        // The bits of a pair's number, behind the one that says which of the two.
+        let bits = |pair: usize| (0..SQUARE_BIT - 1).filter(move |bit| pair >> bit & 1 == 1);
+        let is = |pair| bits(pair).map(|bit| format!("select_a[{}]", bit + 1)).collect::<Vec<_>>().join(" && ");
+        let a = among(&chosen("select_a[0]"), is);
         let choices = joined("b") + &joined("c");
         let (what, factors) = if factor == word {
             ("", format!("assign a = {a};\nassign b = chosen_b;"))

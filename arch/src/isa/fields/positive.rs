@@ -1,6 +1,6 @@
 //! The bit that makes negative results 0, behind the amount of a shift.
 
-use super::super::{Address, AluInstruction, Finish, Instruction, POSITIVE, RootInstruction, ScalarInstruction};
+use super::super::{AluInstruction, Finish, Instruction, POSITIVE, RootInstruction, ScalarInstruction};
 use crate::machine::{Machine, MachineSpec};
 
 #[test]
@@ -8,7 +8,7 @@ fn machines_with_rectifiers_have_a_bit_for_them() {
     let machine = Machine::grid(3, 5, 24).expect("a valid grid");
     let spec = MachineSpec { rectifiers: Some(true), scalar: Some(true), ..MachineSpec::from(machine.clone()) };
     let with = Machine::try_from(spec).expect("a grid");
-    let of = |finish| AluInstruction { finish, reads: [Address::default(); 4], ..AluInstruction::plain(&machine) };
+    let of = |finish| AluInstruction { finish, ..AluInstruction::plain(&machine) };
     for instruction in [Finish::Round, Finish::Negative, Finish::Positive].map(of) {
         let chunks = instruction.encode(&with).expect("it fits");
         assert_eq!(AluInstruction::decode(&with, &chunks), instruction);

@@ -339,7 +339,7 @@ impl Generator<'_> {
             interval: self.random.range(1, 2),
             counts: [rows, columns, depth, 1],
             reduce: 0,
-            reads: [address; 4],
+            reads: [address; Pad::COUNT],
             a: pad,
             b: Factor::Immediate,
             square: false,
