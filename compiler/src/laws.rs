@@ -44,7 +44,7 @@ impl Display for Stage {
 pub enum Entity {
     /// The whole program, or a relation between several of its parts.
     Program,
-    /// A tensor of tensor, fixed-point or placed IR.
+    /// A tensor of tensor, fixed-point or placed IR, or of the image.
     Tensor(usize),
     /// A nest of tensor IR.
     Nest(usize),
@@ -54,6 +54,10 @@ pub enum Entity {
     Storage(usize),
     /// A job.
     Job(usize),
+    /// An instruction of a stream of the image.
+    Instruction(&'static str, usize),
+    /// A function table of the image.
+    Table(usize),
 }
 
 impl Display for Entity {
@@ -65,6 +69,8 @@ impl Display for Entity {
             Entity::Operation(number) => write!(f, "operation {number}"),
             Entity::Storage(number) => write!(f, "storage {number}"),
             Entity::Job(number) => write!(f, "job {number}"),
+            Entity::Instruction(stream, number) => write!(f, "{stream} instruction {number}"),
+            Entity::Table(number) => write!(f, "table {number}"),
         }
     }
 }

@@ -230,8 +230,12 @@ fn an_image_that_does_not_fit_is_noticed() {
     };
     noticed("it has no 5 loops", &|image| image.alu[0].reduce = 5);
     noticed("it has too many beats", &|image| image.alu[0].counts = [60_000; 4]);
+    let all = complaint(&image, |image| (0..2).for_each(|number| image.alu[number].reduce = 5)).expect("two laws");
+    for instruction in ["in alu instruction 0: alu %0 \"", "in alu instruction 1: alu %1 \""] {
+        assert!(all.contains(instruction), "{all}");
+    }
     assert!(image.tables[0].usage.base == 0 && image.machine.table_entries() >= 1);
-    noticed("law 1 of the image: the table of", &|image| image.tables[0].usage.base = image.machine.table_entries());
+    noticed("law 1 of the image: it ends at", &|image| image.tables[0].usage.base = image.machine.table_entries());
     noticed("law 1 of the image: ", &|image| {
         let entry = image.tables[0].entries[0];
         image.tables[0].entries.resize(image.machine.table_entries() as usize + 1, entry);

@@ -39,7 +39,8 @@ def images(source, folder):
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / package / "examples" / file.name, file)
-    run = ["cargo", "run", "--quiet", "--manifest-path", source / "Cargo.toml", "--target-dir", ROOT / "target/compare"]
+    # One target per tree: in a shared one what was built of another version would pass for built.
+    run = ["cargo", "run", "--quiet", "--manifest-path", source / "Cargo.toml", "--target-dir", ROOT / "target/compare" / source.name]
     subprocess.run([*run, "-p", "sim", "--example", "images", "--", folder], cwd=ROOT, check=True)
     sums = subprocess.run([*run, "-p", "hdl", "--example", "grids", "--", folder / "grids"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     (folder / "grids.sums").write_bytes(sums.stdout)

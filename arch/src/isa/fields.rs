@@ -435,17 +435,16 @@ mod tests {
     }
 
     fn an_instruction() -> AluInstruction {
+        let mut reads = [Address::default(); Pad::COUNT];
+        reads[Pad::Model as usize] = Address { base: 9, strides: [60, 5, 0, 1] };
+        reads[Pad::Data as usize] = Address { base: 200, strides: [0, -5, 0, 2] };
+        reads[Pad::T0 as usize] = Address { base: 1, strides: [0, 1, 0, 0] };
         AluInstruction {
             delay: 70_000,
             interval: 8,
             counts: [2, 3, 1, 5],
             reduce: 2,
-            reads: Pad::ALL.map(|pad| match pad {
-                Pad::Model => Address { base: 9, strides: [60, 5, 0, 1] },
-                Pad::Data => Address { base: 200, strides: [0, -5, 0, 2] },
-                Pad::T0 => Address { base: 1, strides: [0, 1, 0, 0] },
-                _ => Address::default(),
-            }),
+            reads,
             a: Pad::T1,
             b: Factor::Pad(Pad::Data),
             square: false,

@@ -7,9 +7,12 @@
 
 use super::refuse;
 use super::replay::replay;
-use crate::laws::{Check, Fault, Laws, Report, Stage, law, stop_at};
-use arch::image::{Annotated, Feed, Image};
-use arch::isa::{AluInstruction, LEVELS, RootFunction};
+use super::text;
+use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, law, stop_at};
+use crate::text::table;
+use arch::function::FunctionTable;
+use arch::image::{Annotated, Feed, Image, StreamTensor};
+use arch::isa::{AluInstruction, Instruction, LEVELS, RootFunction, RootInstruction};
 use std::ops::Range;
 
 /// Elements of a tensor at most, and beats of an instruction.
@@ -32,9 +35,13 @@ pub fn laws(image: &Image) -> Laws {
     let mut report = Report::new(Stage::Image);
     let programs = refuse::check_programs(image).and_then(|()| refuse::check_shifts(image));
     report.of_program(programs.map_err(refused));
-    report.of_program(verify_instructions(image));
-    report.of_program(verify_tables(image));
-    report.of_program(verify_tensors(image));
+    verify_instructions(image, &mut report);
+    for (number, table) in image.tables.iter().enumerate() {
+        report.of(Entity::Table(number), || table::table(number, table), verify_table(image, table));
+    }
+    for (number, tensor) in image.tensors.iter().enumerate() {
+        report.of(Entity::Tensor(number), || text::stream_tensor(number, tensor), verify_tensor(tensor));
+    }
     report.of_program(verify_routines(image));
     report.of_program(verify_order(image));
     // A replay does what the parts say.
@@ -51,49 +58,58 @@ fn verify_order(image: &Image) -> Check {
     Ok(())
 }
 
-/// Law 1: what the fields of an instruction could say, and the grid does not do.
-fn verify_instructions(image: &Image) -> Check {
-    let of_unit = image.scalar.iter().map(|scalar| (&scalar.alu, &scalar.what));
-    for (alu, what) in image.alu.iter().map(|alu| (&alu.instruction, &alu.what)).chain(of_unit) {
-        law!(1, usize::from(alu.reduce) <= LEVELS, "{what}: it has no {} loops", alu.reduce);
-    }
-    let moves = image.moves.iter().map(|moves| (&moves.counts, &moves.what));
-    let loads = image.load.iter().map(|load| (&load.counts, &load.what));
-    let scalar = image.scalar.iter().map(|scalar| (&scalar.alu.counts, &scalar.what));
-    for (counts, what) in image.alu.iter().map(|alu| (&alu.counts, &alu.what)).chain(scalar).chain(moves).chain(loads) {
-        let beats = counts.iter().try_fold(1u64, |beats, &count| beats.checked_mul(u64::from(count)));
-        law!(1, beats.is_some_and(|beats| (1..=MOST).contains(&beats)), "{what}: it has too many beats");
-    }
-    for root in &image.root {
-        let divides = matches!(root.function, Some(RootFunction::Divide(_)));
-        law!(1, !divides || image.machine.divider(), "{}: the machine has no dividers", root.what);
-    }
-    Ok(())
+/// Law 1: what the fields of an instruction could say, and the grid does not do; law 2: tables that are used are there.
+fn verify_instructions(image: &Image, report: &mut Report) {
+    let alu = |alu: &AluInstruction| {
+        law!(1, usize::from(alu.reduce) <= LEVELS, "it has no {} loops", alu.reduce);
+        beats(&alu.counts)
+    };
+    let root = |root: &RootInstruction| {
+        let Some(RootFunction::Table(usage)) = root.function else {
+            let divides = root.function.is_some();
+            return ensure(!divides || image.machine.divider(), 1, || "the machine has no dividers".to_owned());
+        };
+        ensure(image.tables.iter().any(|table| table.usage == usage), 2, || "there is no such table".to_owned())
+    };
+    each(image, report, "alu", &image.alu, alu);
+    each(image, report, "scalar", &image.scalar, |scalar| alu(&scalar.alu));
+    each(image, report, "move", &image.moves, |moves| beats(&moves.counts));
+    each(image, report, "load", &image.load, |load| beats(&load.counts));
+    each(image, report, "root", &image.root, root);
 }
 
-/// Laws 1 and 2: tables lie in their memory, and those that are used are there.
-fn verify_tables(image: &Image) -> Check {
-    for table in &image.tables {
-        let end = table.usage.base as usize + table.entries.len();
-        let fits = end <= image.machine.table_entries() as usize;
-        law!(1, fits, "the table of {} ends at {end}, beyond the memory", table.function);
+fn each<I: Instruction>(
+    image: &Image,
+    report: &mut Report,
+    stream: &'static str,
+    program: &[Annotated<I>],
+    check: impl Fn(&I) -> Check,
+) {
+    for (number, at) in program.iter().enumerate() {
+        let text = || text::instruction(&image.machine, stream, number, at);
+        report.of(Entity::Instruction(stream, number), text, check(&at.instruction));
     }
-    for root in &image.root {
-        let Some(RootFunction::Table(usage)) = root.function else { continue };
-        law!(2, image.tables.iter().any(|table| table.usage == usage), "{}: there is no such table", root.what);
-    }
-    Ok(())
+}
+
+/// Law 1 of loops.
+fn beats(counts: &[u32; LEVELS]) -> Check {
+    let beats = counts.iter().try_fold(1u64, |beats, &count| beats.checked_mul(u64::from(count)));
+    ensure(beats.is_some_and(|beats| (1..=MOST).contains(&beats)), 1, || "it has too many beats".to_owned())
+}
+
+/// Law 1: tables lie in their memory.
+fn verify_table(image: &Image, table: &FunctionTable) -> Check {
+    let end = table.usage.base as usize + table.entries.len();
+    ensure(end <= image.machine.table_entries() as usize, 1, || format!("it ends at {end}, beyond the memory"))
 }
 
 /// Law 2: the streams carry tensors that are there.
-fn verify_tensors(image: &Image) -> Check {
-    for tensor in &image.tensors {
-        let elements = tensor.shape.iter().try_fold(1u64, |elements, &extent| elements.checked_mul(u64::from(extent)));
-        let elements = elements.filter(|&elements| elements <= MOST);
-        law!(2, elements.is_some(), "{} has too many elements", tensor.name);
-        let words = tensor.constant.as_ref().map(|words| words.len() as u64);
-        law!(2, words.is_none_or(|words| Some(words) == elements), "{} has other words than elements", tensor.name);
-    }
+fn verify_tensor(tensor: &StreamTensor) -> Check {
+    let elements = tensor.shape.iter().try_fold(1u64, |elements, &extent| elements.checked_mul(u64::from(extent)));
+    let elements = elements.filter(|&elements| elements <= MOST);
+    law!(2, elements.is_some(), "it has too many elements");
+    let words = tensor.constant.as_ref().map(|words| words.len() as u64);
+    law!(2, words.is_none_or(|words| Some(words) == elements), "it has other words than elements");
     Ok(())
 }
 

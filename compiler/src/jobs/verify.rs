@@ -2,7 +2,7 @@
 
 use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source, Walk};
 use super::lanes::Lanes;
-use super::{Program, Storage};
+use super::{Program, Storage, text};
 use crate::fixed::Role;
 use crate::laws::{Check, Entity, Laws, Report, Stage, law, stop_at};
 use crate::placed::Axis;
@@ -25,10 +25,10 @@ pub fn verify(program: &Program, machine: &Machine) {
 pub fn laws(program: &Program, machine: &Machine) -> Laws {
     let mut report = Report::new(Stage::Jobs);
     for (number, storage) in program.storages.iter().enumerate() {
-        report.of(Entity::Storage(number), || storage.name.clone(), verify_storage(storage));
+        report.of(Entity::Storage(number), || text::storage(number, storage), verify_storage(storage));
     }
     for (number, job) in program.jobs.iter().enumerate() {
-        report.of(Entity::Job(number), || job.what.clone(), verify_job(program, job, machine));
+        report.of(Entity::Job(number), || text::job(job, &program.tables), verify_job(program, job, machine));
     }
     report.of_program(verify_unit(program));
     report.of_program(verify_parked(program));

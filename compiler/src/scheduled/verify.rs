@@ -5,7 +5,7 @@ use super::timetable::{Footprint, Timetable};
 use super::{Home, Program};
 use crate::fixed::Role;
 use crate::jobs::job::{Access, Datapath, Job, Sink};
-use crate::jobs::{self, Storage};
+use crate::jobs::{self, Storage, text};
 use crate::laws::{Check, Entity, Laws, Report, Stage, law, stop_at};
 use arch::isa::{LEVELS, Pad};
 use arch::machine::Machine;
@@ -29,11 +29,11 @@ pub fn laws(program: &Program, machine: &Machine) -> Laws {
         return report.laws();
     }
     for (number, job) in program.jobs().iter().enumerate() {
-        report.of(Entity::Job(number), || job.what.clone(), verify_job(program, job));
+        report.of(Entity::Job(number), || text::job(job, &program.step.tables), verify_job(program, job));
     }
     for (number, home) in program.homes.iter().enumerate() {
         let storage = &program.storages()[number];
-        report.of(Entity::Storage(number), || storage.name.clone(), verify_home(storage, *home, machine));
+        report.of(Entity::Storage(number), || text::storage(number, storage), verify_home(storage, *home, machine));
     }
     report.of_program(verify_shared(program));
     if report.is_clean() {

@@ -383,7 +383,10 @@ fn blocks_simulate_as_their_text_does() {
     let lanes = MachineSpec { output_words: Some(2), ..comparing(&grid(4, 1, 9)) };
     let wide = MachineSpec { output_words: Some(2), emit_words: Some(4), ..comparing(&grid(2, 2, 9)) };
     let rectified = [rectifying(&unit), rectifying(&few)];
-    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))].into_iter().chain(rectified) {
+    let rows = MachineSpec { pads_in_rows: Some(true), pad_register: Some(true), ..unit.clone() };
+    let sums = MachineSpec { partial_sums: Some(true), ..tiled };
+    let others = [rows, MachineSpec { pads_in_rows: Some(true), ..sums.clone() }, sums].into_iter().chain(rectified);
+    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))].into_iter().chain(others) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }

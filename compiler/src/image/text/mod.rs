@@ -34,6 +34,8 @@
 mod parse;
 mod print;
 
+pub(super) use print::{instruction, stream_tensor};
+
 use arch::Diagnostic;
 use arch::image::{Entries, Feed, Image};
 use std::fmt::{Display, Formatter};

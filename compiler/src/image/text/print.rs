@@ -63,15 +63,16 @@ fn in_order(image: &Image) -> Vec<String> {
 }
 
 fn stream<I: Instruction>(machine: &Machine, name: &str, program: &[Annotated<I>]) -> Vec<String> {
+    program.iter().enumerate().map(|(number, at)| instruction(machine, name, number, at)).collect()
+}
+
+/// The line of an instruction.
+pub(crate) fn instruction<I: Instruction>(machine: &Machine, name: &str, number: usize, at: &Annotated<I>) -> String {
     let plain = I::plain(machine).values(machine);
-    let line = |(number, at): (usize, &Annotated<I>)| {
-        let values = at.instruction.values(machine).into_iter().zip(&plain);
-        let others = values.filter(|(value, plain)| value != *plain);
-        let fields: Vec<String> = others.flat_map(|((name, value), _)| field(&name, &value)).collect();
-        let space = if fields.is_empty() { "" } else { " " };
-        format!("{name} %{number} {:?}:{space}{}{}", at.what, fields.join(", "), origin(&at.origin, reserved))
-    };
-    program.iter().enumerate().map(line).collect()
+    let others = at.instruction.values(machine).into_iter().zip(&plain).filter(|(value, plain)| value != *plain);
+    let fields: Vec<String> = others.flat_map(|((name, value), _)| field(&name, &value)).collect();
+    let space = if fields.is_empty() { "" } else { " " };
+    format!("{name} %{number} {:?}:{space}{}{}", at.what, fields.join(", "), origin(&at.origin, reserved))
 }
 
 /// A field that is not as usual.
@@ -98,7 +99,8 @@ fn loops(counts: &[u32; LEVELS]) -> Vec<String> {
     several.map(|(level, count)| format!("k{level}<{count}")).collect()
 }
 
-fn stream_tensor(number: usize, tensor: &StreamTensor) -> String {
+/// The line of a tensor.
+pub(crate) fn stream_tensor(number: usize, tensor: &StreamTensor) -> String {
     let StreamTensor { name: own, shape, fraction, constant } = tensor;
     let words = constant.as_ref().map_or_else(String::new, |words| format!(" = {words:?}"));
     format!("stream %{number} {} {shape:?} q {fraction}{words}", name(own, reserved))
