@@ -61,6 +61,21 @@ impl Pad {
     /// Those that buses write.
     pub const TEMPORARY: &[Pad] = Pad::ALL.split_at(Pad::T0 as usize).1;
 
+    /// Words for the pads, and from the number `at` on `more`.
+    const fn words_and<const N: usize>(at: usize, more: &[&'static str]) -> [&'static str; N] {
+        let (mut all, mut n) = (["none"; N], 0);
+        while n < Pad::COUNT {
+            all[n] = Pad::NAMES[n];
+            n += 1;
+        }
+        n = 0;
+        while n < more.len() {
+            all[at + n] = more[n];
+            n += 1;
+        }
+        all
+    }
+
     /// Words per PE; of the data pad those of a bank.
     pub fn depth(self, machine: &Machine) -> u32 {
         match self {

@@ -23,29 +23,15 @@ pub const SHIFT_BITS: u32 = 6;
 /// Field behind a shift amount, of machines with `rectifiers`: a negative result becomes 0.
 pub const POSITIVE: &str = "positive";
 
-/// Words for the pads, and from the number `at` on `more`.
-const fn pads_and<const N: usize>(at: usize, more: &[&'static str]) -> [&'static str; N] {
-    let (mut all, mut n) = (["none"; N], 0);
-    while n < Pad::COUNT {
-        all[n] = Pad::NAMES[n];
-        n += 1;
-    }
-    n = 0;
-    while n < more.len() {
-        all[at + n] = more[n];
-        n += 1;
-    }
-    all
-}
 /// What operands `b` and `c` may be, and bits of either.
-const B: [&str; Pad::COUNT + 1] = pads_and(Pad::COUNT, &["immediate"]);
-const C: [&str; Pad::COUNT + 2] = pads_and(Pad::COUNT, &["immediate", "zero"]);
+const B: [&str; Pad::COUNT + 1] = Pad::words_and(Pad::COUNT, &["immediate"]);
+const C: [&str; Pad::COUNT + 2] = Pad::words_and(Pad::COUNT, &["immediate", "zero"]);
 const OPERAND_BITS: u32 = C.len().next_power_of_two().ilog2();
 /// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
-const FACTORS: [&str; 2 << SQUARE_BIT] = pads_and(1 << SQUARE_BIT, &Pad::LESS_B);
+const FACTORS: [&str; 2 << SQUARE_BIT] = Pad::words_and(1 << SQUARE_BIT, &Pad::LESS_B);
 /// What results are written to: the number of the data pad, which they never are, means no write.
-const WRITES: [&str; Pad::COUNT] = pads_and(Pad::Data as usize, &["none"]);
-const SCALAR_WRITES: [&str; Pad::COUNT] = pads_and(0, &["none", "none"]);
+const WRITES: [&str; Pad::COUNT] = Pad::words_and(Pad::Data as usize, &["none"]);
+const SCALAR_WRITES: [&str; Pad::COUNT] = Pad::words_and(0, &["none", "none"]);
 /// Bit of operand `a` that says so, above the number of a pad.
 pub const SQUARE_BIT: u32 = Pad::COUNT.next_power_of_two().ilog2();
 

@@ -25,9 +25,8 @@ fn UnitGates() {
     }
     let (take_data, goes_out): Out;
 
-    for PAD in TEMPORARIES {
-        take_PAD = move_PAD && move_here;
-    }
+    take_t0 = move_t0 && move_here;
+    take_t1 = move_t1 && move_here;
     take_data = load_data && load_here;
     goes_out = valid && last && send;
 }
