@@ -75,8 +75,13 @@ fn value(bytes: &[u8]) -> Option<(String, Constants)> {
     Some((data.name.to_owned(), read))
 }
 
-/// Run a case on `golden`, `fixed` or `array`.
+/// Run a case on `golden`, `fixed` or `array`; words are of 16 bits, or else of 32.
 pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
+    run_in(&[16, 32], engine, case)
+}
+
+/// The same in words of the first width that suffices.
+pub(crate) fn run_in(widths: &[u32], engine: &str, case: &Case<'_>) -> Verdict {
     let file = match File::decode(case.model) {
         Ok(file) => file,
         Err(error) => return Refused(error.message),
@@ -114,7 +119,7 @@ pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
     if engine == "golden" {
         golden(&program, &given, &wanted, case.tolerance)
     } else {
-        words(engine, &program, &given, &wanted)
+        words(widths, engine, &program, &given, &wanted)
     }
 }
 
@@ -171,10 +176,16 @@ fn unit(format: u8, value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() { 0.0 } else { 2f64.powi(value.abs().log2().floor() as i32 - bits) }
 }
 
-/// A 4 x 4 grid; words are of 16 bits, or else of 32.
-fn words(engine: &str, program: &Program, given: &[(String, Constants)], wanted: &[(&str, Constants)]) -> Verdict {
+/// A 4 x 4 grid.
+fn words(
+    widths: &[u32],
+    engine: &str,
+    program: &Program,
+    given: &[(String, Constants)],
+    wanted: &[(&str, Constants)],
+) -> Verdict {
     let mut last = Pass;
-    for word in [16, 32] {
+    for &word in widths {
         last = of_width(word, engine, program, given, wanted);
         if matches!(last, Pass | PassWithout(_)) {
             break;
