@@ -186,4 +186,5 @@ def main():
             print(f"| {case} | {batch} | {name} | {per_second:,.0f} | {seconds(20 * one)} | {target} |", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -55,7 +55,7 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 28] = [
+const ALL: [Measurement; 29] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),
@@ -84,6 +84,11 @@ const ALL: [Measurement; 28] = [
     here("sanitize", "the verilated side with address and undefined-behaviour sanitizers", sanitize::run),
     file("scale", "docs/quality/scale.txt: time per batch for many boards", "scale.py"),
     here("sdram", "sample stores in an SDRAM on boards of several shapes", sdram::run),
+    Measurement {
+        name: "simulators",
+        about: "docs/tables/performance.txt: simulators beside NumPy",
+        run: Run::Python("simulators.py", Some("python")),
+    },
     Measurement {
         name: "soc",
         about: "generated hardware in IP-XACT, FuseSoC and LiteX",
