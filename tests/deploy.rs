@@ -74,10 +74,11 @@ fn hardware_that_scores_otherwise_is_refused_with_the_bits_it_takes() {
     let before = std::fs::read(out.join("SHA256SUMS")).unwrap();
     let (code, _) = deploy("tests/score/diabetes.onnx", "diabetes", &out, &narrow);
     assert_eq!((code, std::fs::read(out.join("SHA256SUMS")).unwrap()), (8, before));
-    // More room between the two: the same words are taken.
-    let (code, found) =
-        deploy("tests/score/diabetes.onnx", "diabetes", &out, &["--machine", "word=8", "--within", "5"]);
-    assert_eq!(code, 0, "{found}");
+    // More room between the two: the same words are taken, with a verdict.
+    let (model, out) = ("tests/score/diabetes.onnx", out.display().to_string());
+    let wider = ["--config", "tiny", "--machine", "word=8", "--within", "5", "--out", &out];
+    let taken = done(&[&["deploy", model, "--data", "examples/diabetes.csv"][..], &wider].concat());
+    assert!(taken.stdout.contains("\n8 bits do not suffice: "), "{}", taken.stdout);
 }
 
 /// The configuration of a board was measured with another program, whose grid of 2 x 8 PEs at 100 MHz leaves no room to route this one. Depths follow

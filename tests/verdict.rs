@@ -81,7 +81,15 @@ fn updates_that_round_to_nothing_are_counted() {
     assert!(!wide.stderr.contains("W-STALL") && !wide.stderr.contains("W-ACCURACY"), "{}", wide.stderr);
 }
 
-/// The same records in four file formats give the same words. A small set warns, and so do values that it does not cover.
+/// A file of NumPy: how long its head is, the head, and the numbers.
+fn npy(rows: &[[f64; 2]]) -> Vec<u8> {
+    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 2), }}\n", rows.len());
+    let numbers = rows.iter().flatten().flat_map(|value| value.to_le_bytes());
+    let start = b"\x93NUMPY\x01\x00".iter().copied().chain((head.len() as u16).to_le_bytes());
+    start.chain(head.into_bytes()).chain(numbers).collect()
+}
+
+/// The same records in each file format give the same words. A small set warns, and so do values that it does not cover.
 #[test]
 fn binary_points_come_from_a_calibration() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,6 +101,7 @@ fn binary_points_come_from_a_calibration() {
         file(folder.path(), "r.jsonl", lines),
         file(folder.path(), "r.csv", csv),
         file(folder.path(), "r.json", whole),
+        file(folder.path(), "r.npy", npy(&rows)),
     ];
     let inputs = file(folder.path(), "i.json", r#"{"A": [0.3, -0.2]}"#);
     let large = file(folder.path(), "l.json", r#"{"A": [0.3, 40.0]}"#);
@@ -109,6 +118,11 @@ fn binary_points_come_from_a_calibration() {
         let outside = eval(&large, form).stdout;
         assert!(outside.contains("W-CALIBRATION") && outside.contains("1 value of this run did not fit"), "{outside}");
     }
+    // Without other records, what is computed are those of the calibration, which all fit.
+    let line = ["sim", HALF, "--engine", "array", "--format", "json", "--machine", "pus=1", "--calibrate", &forms[1]];
+    let simulated = done(&line);
+    assert!(!simulated.stdout.contains("W-") && !simulated.stderr.contains("made-up"), "{}", simulated.stdout);
+    assert_eq!(simulated.json()["verdict"]["suffices"], true, "{}", simulated.stdout);
     let few = eval(&inputs, "docs/errors/W-CALIBRATION.records.json").stdout;
     assert!(few.contains("binary points are chosen from 2 records"), "{few}");
     // Other widths than that of the input, even those that divide it, and what is no number.
@@ -117,6 +131,32 @@ fn binary_points_come_from_a_calibration() {
         let refused = run(&["eval", HALF, "--inputs", &inputs, "--engine", "fixed", "--calibrate", &wrong]);
         assert_eq!(refused.code, 1, "{}", refused.stderr);
         assert!(refused.stderr.contains("E-DATA"), "{}", refused.stderr);
+    }
+}
+
+/// Tables of pandas, and archives of NumPy, give what CSV and JSON give.
+#[test]
+fn a_calibration_comes_from_tables_and_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "def f(float(1) small, float(1) truth) -> (O) {\n  O(i) = small(i) * 0.51 - truth(i)\n}\n";
+    let numbers = file(folder.path(), "numbers.tc", text);
+    let given = file(folder.path(), "n.json", r#"{"small": [0.3], "truth": [1]}"#);
+    let text = "def f(float(2, 3) x, float(2) y) -> (O) {\n  O(i) +=! x(i, j) * 0.3\n  O(i) = O(i) * y(i)\n}\n";
+    let pair = file(folder.path(), "pair.tc", text);
+    let both = file(folder.path(), "p.json", r#"{"x": [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], "y": [0.1, 0.2]}"#);
+    let same = file(folder.path(), "same.json", r#"{"x": [[0.5, -1.25, 3], [2, 0.1, -7.5]], "y": [1, 0]}"#);
+    let at = |name: &str| format!("sim/tests/data/{name}");
+    for (program, inputs, calibrations) in [
+        (&numbers, &given, [at("parquet/numbers.parquet"), at("parquet/numbers.csv")]),
+        (&pair, &both, [at("pair.npz"), same]),
+    ] {
+        let eval = |more: &[&str]| {
+            let line = ["eval", program, "--inputs", inputs, "--engine", "fixed", "--format", "json"];
+            done(&[&line[..], more].concat()).json()["values"].clone()
+        };
+        let [one, other] = calibrations.each_ref().map(|calibration| eval(&["--calibrate", calibration]));
+        assert_eq!(one, other, "{program}");
+        assert_ne!(one, eval(&[]), "{program}");
     }
 }
 

@@ -1,4 +1,4 @@
-"""Small models of `ai.onnx.ml`, `com.microsoft` and QONNX, and what onnxruntime and qonnx make of them, for the tests of the crate `onnx`.
+"""Small models of `ai.onnx.ml`, `com.microsoft`, QONNX and of uneven channels, and what onnxruntime and qonnx make of them, for the tests of the crate `onnx`.
 
     onnx_learned.py FILE [NAME ...]     compiler/onnx/tests/learned.bin; with names, those cases only
 
@@ -374,7 +374,26 @@ def edges():
         yield said(f"linear_of_one_row_{post.lower()}", learned("LinearClassifier", decimals.astype(np.float32), classes, **settings)[0])
 
 
-FAMILIES = [trees, machines, encoders, quantised, scans, qonnx, edges]
+def channels():
+    """Two layers whose hidden units differ by 2^14, each as important for the result as the others; by NumPy."""
+    rng = np.random.default_rng(11)
+    sizes = np.exp2(-2.0 * np.arange(8))
+    within = lambda *shape: rng.uniform(0.25, 1, shape) * rng.choice([-1, 1], shape)
+    first, bias, second = within(8, 4) * sizes[:, None], within(8) * sizes, within(3, 8) / sizes
+    x = eighths(rng, (6, 4), -1, 1)
+    weights = [numpy_helper.from_array(array.astype(np.float32), name) for name, array in [("w", first), ("b", bias), ("v", second)]]
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["h"], transB=1),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("Gemm", ["r", "v"], ["y"], transB=1),
+    ]
+    first, bias, second = (numpy_helper.to_array(array).astype(np.float64) for array in weights)
+    said = np.maximum(x @ first.T + bias, 0) @ second.T
+    made = model(nodes, [("x", FLOAT, x.shape)], [("y", FLOAT, said.shape)], weights)
+    yield "uneven_channels", made, [x], [said.astype(np.float32)]
+
+
+FAMILIES = [trees, machines, encoders, quantised, scans, qonnx, edges, channels]
 
 
 def main():

@@ -5,6 +5,7 @@
 //! cargo measure onnx array            on this rung those that pass on golden: writes compiler/onnx/tests/results_array.txt; a case that takes
 //!                                               longer than SECONDS_EACH (60) of the clock is late
 //! cargo measure onnx models [NAME..]  real models on golden, array and Verilog beside onnxruntime: writes docs/tables/models.txt
+//! cargo measure onnx pipelines [NAME..]  pipelines of scikit-learn in 16 bits beside onnxruntime: writes docs/tables/pipelines.txt
 //! cargo measure onnx export           the snippets of docs/models.md that export from scikit-learn, PyTorch and Keras, as they stand there
 //! cargo measure onnx gradients        derived gradients of ONNX graphs beside those of onnx-ad: writes their table in docs/gradients.md
 //! cargo measure onnx shapes [SECONDS [SEED]]  node cases with other shapes and settings (300 s, seed 1): each is taken or refused
@@ -42,6 +43,10 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Outcome {
         "models" => {
             let given = words(&[&tool()?, &format!("{work}/real"), "docs/tables/models.txt"]);
             project.python(GROUP, "onnx_models.py", &[&given, rest].concat())
+        }
+        "pipelines" => {
+            let given = words(&[&tool()?, &format!("{work}/pipelines"), "docs/tables/pipelines.txt"]);
+            project.python(GROUP, "onnx_pipelines.py", &[&given, rest].concat())
         }
         "export" => export(project, rest),
         "gradients" => project.python(GROUP, "onnx_gradients.py", &words(&[&tool()?, "docs/gradients.md"])),

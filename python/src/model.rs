@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 use sim::data::missing::Missing;
+use sim::distance::Accuracy;
 use sim::train::engine::{Engine, NamedValues as Weights, Signature};
 use sim::train::predict;
 use sim::train::reals::Reals;
@@ -192,24 +193,25 @@ impl Model {
         Ok(Model::new(project.clone(), file, program.clone(), signature.clone()))
     }
 
-    /// How good predictions for rows with targets are, as JSON.
-    fn score(&self, py: Python<'_>, rows: Rows, engine: &str) -> PyResult<String> {
+    /// How good predictions for rows with targets are, as JSON, and warnings.
+    fn score(&self, py: Python<'_>, rows: Rows, engine: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
         let (model, rung) = (self.shared(), rung(py, engine)?);
-        work::run(py, None, move |progress| {
+        let (score, warnings) = work::run(py, None, move |progress| {
             let samples = model.labelled(rows, progress)?;
             let Inner { project, file, program, signature } = &*model.inner;
             let on = |rung| Prediction::new(project, (program, signature), file, &samples.train, rung, progress);
-            let found = on(rung)?.values;
+            let Prediction { values: found, accuracy, .. } = on(rung)?;
             let golden = if rung == Rung::Golden { found.clone() } else { on(Rung::Golden)?.values };
-            Ok(json!({
+            let score = json!({
                 "engine": rung.as_str(),
                 "rows": samples.train.len(),
                 "classes": samples.class_names(),
                 "score": scored(&samples, &found),
                 "golden": scored(&samples, &golden),
-            })
-            .to_string())
-        })
+            });
+            Ok((score.to_string(), accuracy.iter().flat_map(Accuracy::warnings).collect::<Vec<_>>()))
+        })?;
+        Ok((score, objects(py, &self.inner.project.source, &warnings)?))
     }
 
     /// What rows of raw predictions mean: classes, or numbers in the units of the data; as JSON.

@@ -201,7 +201,9 @@ class Model:
             As the training takes them.
         engine : {"golden", "fixed", "array", "rtl"}
         """
-        return scored(json.loads(self._native.score(self._labelled(X, y), engine)))
+        text, warnings = self._native.score(self._labelled(X, y), engine)
+        errors.warn(warnings)
+        return scored(json.loads(text))
 
     def deploy(
         self,

@@ -5,6 +5,7 @@ import pickle
 import re
 import sys
 import types
+import warnings
 
 import numpy as np
 import onnx
@@ -68,6 +69,17 @@ def test_regressions_trees_and_columns_by_name():
         assert np.array_equal(model.predict(X[columns[::-1]]), pipeline.predict(X))
         with pytest.raises(errors.UsageError, match="no column 'petal width"):
             model.predict(X[columns[:3]])
+
+
+def test_scores_of_a_training_warn_where_words_do_not_suffice():
+    X, y = load_breast_cancer(return_X_y=True)
+    for word, warned in [(8, True), (24, False)]:
+        program = Program.from_file("programs/logistic.t", machine={**GRID, "word": word})
+        model = program.train(X, y, epochs=2, engine="golden")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.score(X, y, engine="fixed")
+        assert any("W-ACCURACY" in str(one.message) for one in said) == warned
 
 
 def test_calibration_decides_the_words():

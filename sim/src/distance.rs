@@ -25,7 +25,7 @@ use crate::ladder::NamedValues;
 use arch::number::{to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 use compiler::canonical::Options;
-use compiler::fixed::{self, Kind, NumberReport, Role};
+use compiler::fixed::{self, Kind, NumberReport, Operand, Operation, Role};
 use compiler::ranges::{is_beyond, within_words};
 use compiler::tensor::{self, Program, TensorId};
 use schemars::JsonSchema;
@@ -137,6 +137,9 @@ impl Accuracy {
 
 /// Which part of the largest value of a result is worth a warning.
 pub const FAR: f64 = 0.01;
+
+/// A sum that starts so many times larger than it ends has lost six bits to an offset.
+const OFFSET: f64 = 64.0;
 
 /// A program on real numbers, and the same in fixed point.
 #[derive(Debug, Clone, Copy)]
@@ -303,9 +306,29 @@ impl Pair<'_> {
             warning.with_help("give the function tables more room (`table_entries` in the `[machine]` table)")
         } else if decided == "given" {
             warning.with_help("leave out its binary point in `[numbers.fractions]`, or give it more bits")
+        } else if let Some(offset) = self.offset(there, run) {
+            let help = format!("subtract an offset where the values come from: this sum starts at {offset:.3e}");
+            warning.with_help(help)
         } else {
             warning
         }
+    }
+
+    /// The largest value that the sum of a tensor starts from, if its bits are those that the sum lacks.
+    fn offset(&self, there: TensorId, run: &Run<'_>) -> Option<f64> {
+        let (low, high) = run.canonical.ranges().tensors[self.here(there)?.0]?;
+        let size = |operand: &Operand| match *operand {
+            Operand::Constant { word, fraction } => to_f64(word, fraction).abs(),
+            Operand::Read { tensor, .. } => {
+                run.fixed.values(tensor).into_iter().fold(0.0, |most, one| one.abs().max(most))
+            }
+        };
+        let start = |operation: &Operation| match &operation.kind {
+            Kind::MultiplyAdd { start: Some(start), .. } if operation.out == there => Some(size(start)),
+            _ => None,
+        };
+        let start = self.lowered.operations.iter().filter_map(start).fold(0.0, f64::max);
+        (start > OFFSET * low.abs().max(high.abs())).then_some(start)
     }
 
     /// Whether a tensor is looked up in a function table, or refined from what is.

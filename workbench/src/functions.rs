@@ -117,15 +117,20 @@ impl Read {
         progress.warnings(&project.source, &warnings);
         let program = project.with_stays(program)?;
         images::check_fractions(project, &program)?;
-        let is_made_up = records.is_none();
+        let calibration = calibration::read(project, &program)?;
+        let is_made_up = records.is_none() && calibration.is_none();
         let (given, origin) = if let Some(records) = records {
             check_deciding(project, records)?;
             (Given::read(project, &program, records)?, records.source.name.clone())
         } else {
-            progress.note(&Note::MadeUpRecords);
-            (Given::made_up(&program), "made-up records".to_owned())
+            let Given { resident, records } = Given::made_up(&program);
+            if is_made_up || !resident.is_empty() {
+                progress.note(&Note::MadeUpRecords);
+            }
+            let known = calibration.as_ref().map(|known| (known.records.clone(), "the calibration".to_owned()));
+            let (records, origin) = known.unwrap_or_else(|| (records, "made-up records".to_owned()));
+            (Given { resident, records }, origin)
         };
-        let calibration = calibration::read(project, &program)?;
         Ok(Read { program, warnings, given, origin, is_made_up, calibration })
     }
 

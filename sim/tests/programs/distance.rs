@@ -105,6 +105,23 @@ fn the_width_explains_nothing() {
     assert!(wide.lost_bits.is_none() && wide.distance.relative < 1e-3, "{wide:?}");
 }
 
+/// Of 10^6 +- 10 words of 16 bits keep none, with 17 to 20 bits of an offset: the remedy is to give the differences.
+#[test]
+fn an_offset_is_named() {
+    for mean in [1.0e6, 1.3e5] {
+        let text = format!("def f(float(N) A) -> (Z) {{\n  Z(i) = (A(i) - {mean:.1}) / 10.0\n}}");
+        let values = json!({ "A": [mean + 3.5, mean - 9.0, mean + 10.0, mean - 2.75] });
+        let said = warning(&text, &values, &Numbers::of_width(16)).expect("nothing is left of Z");
+        assert!(said.message.starts_with("`Z` loses too many"), "{}", said.message);
+        let (help, start) = (said.help.expect("a remedy"), format!("starts at {:.3e}", mean / 10.0));
+        assert!(help.contains("subtract an offset") && help.contains(&start), "{help}");
+    }
+    // What takes its bits without an offset has no such remedy.
+    let coarse = Numbers { fractions: [("A".to_owned(), 2)].into(), ..Numbers::of_width(16) };
+    let said = warning("def f(float(N) A) -> (Z) {\n  Z(i) = A(i) - 0.25\n}", &json!({ "A": [0.3, 0.4] }), &coarse);
+    assert!(!said.expect("A has two bits").help.expect("a remedy").contains("offset"));
+}
+
 /// A result of 1e30 is counted with its true value, and named.
 #[test]
 fn a_result_beyond_all_words_is_named_with_its_value() {

@@ -69,7 +69,8 @@ pub fn run(global: &Global, options: &Deploy, talk: &Talk) -> Result<(), Failure
 }
 
 fn text(deployed: &Deployed, out: Option<&str>) -> String {
-    let Deployed { result, calibrated, rows, golden, hardware, words_compared, grid, clock_mhz, .. } = deployed;
+    let Deployed { result, calibrated, rows, golden, hardware, words_compared, grid, clock_mhz, verdict, .. } =
+        deployed;
     let mut text =
         format!("`{result}` of {rows} rows; binary points from {calibrated} others\n{grid}, {clock_mhz} MHz\n");
     if let Some(hardware) = hardware {
@@ -79,5 +80,5 @@ fn text(deployed: &Deployed, out: Option<&str>) -> String {
         Some(out) => format!("{words_compared} words of the written Verilog equal fixed point\nwrote {out}\n"),
         None => "nothing was written\n".to_owned(),
     };
-    text + &end
+    format!("{text}{verdict}\n{end}")
 }

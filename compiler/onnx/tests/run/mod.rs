@@ -7,6 +7,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options as Wanted};
 use compiler::fixed::Numbers;
 use compiler::language::Options;
+use compiler::ranges::within_words;
 use compiler::search::compile_fitted;
 use compiler::tensor::{Program, Role, TensorId};
 use onnx::elements::{Constants, Kind, constants};
@@ -14,6 +15,7 @@ use onnx::model::TensorData;
 use onnx::wire::fields;
 use onnx::{File, Reading, Weights};
 use sim::array::Array;
+use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::Stalls;
 use sim::ladder::{Climb, NamedValues, Upper};
@@ -52,6 +54,8 @@ pub(crate) fn cases(bytes: &[u8]) -> Vec<Case<'_>> {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
     Pass,
+    /// The same, and the words are warned of: only `told` looks at that.
+    Told,
     /// All that are compared are right, and so many are not compared: what is wanted is no number, and words are always one.
     PassWithout(usize),
     Refused(String),
@@ -59,7 +63,7 @@ pub(crate) enum Verdict {
     Skipped(String),
 }
 
-use Verdict::{Pass, PassWithout, Refused, Skipped, Wrong};
+use Verdict::{Pass, PassWithout, Refused, Skipped, Told, Wrong};
 
 fn first(errors: &[arch::Diagnostic]) -> String {
     errors.first().map_or(String::new(), |error| format!("{} {}", error.code.as_str(), error.message))
@@ -75,8 +79,13 @@ fn value(bytes: &[u8]) -> Option<(String, Constants)> {
     Some((data.name.to_owned(), read))
 }
 
-/// Run a case on `golden`, `fixed` or `array`.
+/// Run a case on `golden`, `fixed`, `array`, or `told` (on `fixed`, with its verdict); words are of 16 bits, or else of 32.
 pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
+    run_in(&[16, 32], engine, case)
+}
+
+/// The same in words of the first width that suffices.
+pub(crate) fn run_in(widths: &[u32], engine: &str, case: &Case<'_>) -> Verdict {
     let file = match File::decode(case.model) {
         Ok(file) => file,
         Err(error) => return Refused(error.message),
@@ -114,7 +123,7 @@ pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
     if engine == "golden" {
         golden(&program, &given, &wanted, case.tolerance)
     } else {
-        words(engine, &program, &given, &wanted)
+        words(widths, engine, &program, &given, &wanted)
     }
 }
 
@@ -171,10 +180,16 @@ fn unit(format: u8, value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() { 0.0 } else { 2f64.powi(value.abs().log2().floor() as i32 - bits) }
 }
 
-/// A 4 x 4 grid; words are of 16 bits, or else of 32.
-fn words(engine: &str, program: &Program, given: &[(String, Constants)], wanted: &[(&str, Constants)]) -> Verdict {
+/// A 4 x 4 grid.
+fn words(
+    widths: &[u32],
+    engine: &str,
+    program: &Program,
+    given: &[(String, Constants)],
+    wanted: &[(&str, Constants)],
+) -> Verdict {
     let mut last = Pass;
-    for word in [16, 32] {
+    for &word in widths {
         last = of_width(word, engine, program, given, wanted);
         if matches!(last, Pass | PassWithout(_)) {
             break;
@@ -204,10 +219,19 @@ fn of_width(
     let options = Wanted { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     let values: NamedValues =
         inputs(program, given).map(|(_, name, constants)| (name.to_owned(), constants.values.clone())).collect();
-    let upper = match Upper::new(program, &options, &NamedValues::new(), &[values], &Numbers::of_machine(&machine)) {
+    let upper = match Upper::new(
+        program,
+        &options,
+        &NamedValues::new(),
+        std::slice::from_ref(&values),
+        &Numbers::of_machine(&machine),
+    ) {
         Ok(upper) => upper,
         Err(errors) => return Refused(format!("fixed: {}", first(&errors))),
     };
+    if engine == "told" {
+        return told(&upper, &values, wanted);
+    }
     let lowered = upper.fixed.clone();
     let compiled = match compile_fitted(&lowered, &spec) {
         Ok(compiled) => compiled,
@@ -219,15 +243,44 @@ fn of_width(
     {
         return Wrong(format!("ARRAY {fall}"));
     }
+    let found = |name: &str| {
+        let (fraction, words) = climb.words(name)?;
+        Some(words.iter().map(|&word| arch::number::to_f64(word, fraction)).collect())
+    };
+    match differing(found, wanted) {
+        Some(differs) => Wrong(differs),
+        None if no_numbers == 0 => Pass,
+        None => PassWithout(no_numbers),
+    }
+}
+
+/// Fixed point alone, and what its verdict says.
+fn told(upper: &Upper, values: &NamedValues, wanted: &[(&str, Constants)]) -> Verdict {
+    let mut fixed = Fixed::new(&upper.fixed);
+    for (name, values) in values {
+        if let Some(tensor) = fixed.tensor(name) {
+            fixed.set_real(tensor, &values.iter().map(|&value| within_words(value)).collect::<Vec<_>>());
+        }
+    }
+    fixed.step();
+    let id = |name: &str| upper.fixed.names.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+    if let Some(differs) = differing(|name| Some(fixed.values(id(name)?)), wanted) {
+        return Wrong(differs);
+    }
+    let is_told = upper.accuracy().is_ok_and(|accuracy| accuracy.warnings().next().is_some());
+    if is_told { Told } else { Pass }
+}
+
+/// The first element that is further than a hundredth of the largest value from what is wanted.
+fn differing(found: impl Fn(&str) -> Option<Vec<f64>>, wanted: &[(&str, Constants)]) -> Option<String> {
     for (name, constants) in wanted {
         if constants.values.is_empty() {
             continue;
         }
-        let Some((fraction, words)) = climb.words(name) else { return Wrong(format!("{name} is not there")) };
+        let Some(all) = found(name) else { return Some(format!("{name} is not there")) };
         let finite = constants.values.iter().filter(|value| value.is_finite());
         let largest = finite.fold(0f64, |largest, value| largest.max(value.abs()));
-        for (n, (&word, &wanted)) in words.iter().zip(&constants.values).enumerate() {
-            let found = arch::number::to_f64(word, fraction);
+        for (n, (&found, &wanted)) in all.iter().zip(&constants.values).enumerate() {
             // Words have no infinity: what stands for one is beyond all other values. Nor do they have a NaN, and are compared with none.
             let good = if wanted.is_nan() {
                 true
@@ -237,9 +290,9 @@ fn of_width(
                 (found - wanted).abs() <= 0.01 * largest + 1e-9
             };
             if !good {
-                return Wrong(format!("{name}[{n}] is {found}, wanted {wanted}"));
+                return Some(format!("{name}[{n}] is {found}, wanted {wanted}"));
             }
         }
     }
-    if no_numbers == 0 { Pass } else { PassWithout(no_numbers) }
+    None
 }
