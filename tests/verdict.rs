@@ -81,7 +81,7 @@ fn updates_that_round_to_nothing_are_counted() {
     assert!(!wide.stderr.contains("W-STALL") && !wide.stderr.contains("W-ACCURACY"), "{}", wide.stderr);
 }
 
-/// A file of NumPy: how long its head is, the head, and the numbers.
+/// A file of `NumPy`: how long its head is, the head, and the numbers.
 fn npy(rows: &[[f64; 2]]) -> Vec<u8> {
     let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 2), }}\n", rows.len());
     let numbers = rows.iter().flatten().flat_map(|value| value.to_le_bytes());
@@ -134,7 +134,7 @@ fn binary_points_come_from_a_calibration() {
     }
 }
 
-/// Tables of pandas, and archives of NumPy, give what CSV and JSON give.
+/// Tables of pandas, and archives of `NumPy`, give what CSV and JSON give.
 #[test]
 fn a_calibration_comes_from_tables_and_arrays() {
     let folder = tempfile::tempdir().unwrap();
