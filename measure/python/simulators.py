@@ -1,7 +1,7 @@
 """Processor time of the simulators as a user gets it: whole commands, beside NumPy in the same run. A table of docs/tables/performance.txt.
 
-    cargo measure simulators            ten minutes
-    cargo measure simulators --short    without Verilog
+    cargo measure simulators            a minute
+    cargo measure simulators --rtl      with the Verilog and a simulated board, too: ten minutes
 
 The time of 20 epochs is that of 21 without that of one, so that reading, compiling and judging do not count.
 """
@@ -70,7 +70,7 @@ def rtl(name, machine, epochs):
     return f"| `train --engine rtl`, {name} | {(cycles(all_of) - cycles(first)) / (more - one) / 1000:,.0f} thousand cycles per second | |\n"
 
 
-def table(short):
+def table(verilog):
     lines = ["| 20 epochs of the digits network 64-128-10, 8 x 8 PEs | seconds | times NumPy |\n", "|---|---|---|\n"]
     for batch in (1, 64):
         beside = numpy_epochs(batch)
@@ -80,7 +80,7 @@ def table(short):
             lines.append(f"| `train --engine {engine}`{also}, batch {batch} | {own:.2f} | {own / beside:.1f} |\n")
     lenet, _ = used("train", "programs/lenet.tc", "--data", "examples/digits.csv", "--epochs", 10, "--engine", "array", "--quiet")
     lines.append(f"| LeNet, 10 epochs on `array`, the whole command | {lenet:.1f} | |\n")
-    if not short:
+    if verilog:
         lines.append(rtl("64 PEs", EIGHT, 11))
         lines.append(rtl("512 PEs", ["--config", "zcu102"], 6))
         board = ["--config", "ulx3s", "--port", "simulated", "--order", "store", "--quiet"]
@@ -90,17 +90,13 @@ def table(short):
 
 
 def main():
-    short = sys.argv[1:] == ["--short"]
-    if sys.argv[1:] and not short:
+    verilog = sys.argv[1:] == ["--rtl"]
+    if sys.argv[1:] and not verilog:
         sys.exit(f"unknown arguments: {sys.argv[1:]}")
     subprocess.run(["cargo", "build", "--release", "--quiet", "--locked"], cwd=ROOT, check=True)
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
-    written = table(short)
-    if short:
-        print(written)
-        return
-    PAGE.write_text(before + BEGIN + "\n" + written + "\n" + END + rest.partition(END)[2])
+    PAGE.write_text(before + BEGIN + "\n" + table(verilog) + "\n" + END + rest.partition(END)[2])
 
 
 main()
