@@ -133,7 +133,7 @@ impl crate::rtl::Leaf for Places {
 }
 
 /// The counters of the four loop levels of an instruction.
-#[block(clock, reset)]
+#[block(clock, reset, long = "a line of each of the four levels; faults name them")]
 pub(crate) fn LoopNest(widths: &Widths) {
     let bits = widths.counter();
     /// A beat is issued.
