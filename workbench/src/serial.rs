@@ -221,6 +221,14 @@ impl AttachedBoard {
         self.spent.as_ref().map(|spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same for the last time: from now on a simulated line is as fast as it can be.
+    pub fn settle(&self) -> Option<Spent> {
+        let mut spent = self.spent.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = *spent;
+        spent.settled = true;
+        Some(all)
+    }
+
     /// What keeps its line from being quick, if something does.
     pub fn slow(&self) -> Option<&str> {
         self.slow.as_deref()

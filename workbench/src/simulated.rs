@@ -49,6 +49,8 @@ pub struct Spent {
     pub play: u64,
     /// What kept that from being faster.
     pub playing: Bound,
+    /// Nobody counts any more.
+    pub settled: bool,
 }
 
 impl Spent {
@@ -182,9 +184,10 @@ pub struct SimulatedLine {
 
 /// Bits of a byte on the line.
 const BITS: u64 = 10;
-/// Cycles of a byte at the fastest rate of a serial port, while the grid trains.
+/// Cycles of a byte at the fastest rate of a serial port.
 const FAST: u32 = BITS as u32 * LEAST_DIVISOR;
-/// The same while nothing but the line is waited for: more than the host link takes for it, and than an SDRAM takes for its share of a row.
+/// The same while samples go to the store, and for predictions after a training, whose cycles do not count: more than the host link takes for it,
+/// and than an SDRAM takes for its share of a row.
 const FASTEST: u32 = 6;
 /// Cycles after which a line counts as silent: longer than any answer takes to begin.
 const SILENCE: u32 = 20_000;
@@ -214,7 +217,7 @@ impl SimulatedLine {
             store: facts.store.hardware(sdram),
         };
         let rtl = shell::board_of_bytes(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
-        let device = BoardDevice::of_bytes(&Library::build(&rtl, &Options::default())?, FASTEST, true);
+        let device = BoardDevice::of_bytes(&Library::build(&rtl, &Options::default())?, FAST, true);
         let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
         let byte = BITS * divisor.max(LEAST_DIVISOR.into());
         let spent = Arc::new(Mutex::new(Spent { playing: facts.playing, ..Spent::default() }));
@@ -243,7 +246,12 @@ impl SimulatedLine {
 
     /// Cycles of a byte as it is simulated.
     fn pace(&self) -> u32 {
-        if self.phase == Phase::Play { FAST } else { FASTEST }
+        let settled = self.spent.lock().unwrap_or_else(PoisonError::into_inner).settled;
+        match self.phase {
+            Phase::Upload => FASTEST,
+            Phase::Talk if settled => FASTEST,
+            Phase::Talk | Phase::Play => FAST,
+        }
     }
 
     /// So many bytes took longer.
@@ -258,6 +266,7 @@ impl SimulatedLine {
 
 impl Wire for SimulatedLine {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.device.set_pace(self.pace());
         self.device.send(bytes);
         while !self.device.sent() {
             self.run(LOOK);
@@ -298,7 +307,7 @@ mod tests {
     #[test]
     fn cycles_become_seconds() {
         let comparison = Comparison { words: 7, ..Comparison::default() };
-        let spent = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
+        let spent = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store, settled: false };
         let system = System::new(spent, 1_000_000, 1000, 2, &comparison);
         assert_eq!((system.seconds, system.upload_seconds), (0.05, 0.03));
         assert_eq!((system.samples_per_second, system.bound_by), (100_000.0, Bound::Store));
@@ -310,14 +319,14 @@ mod tests {
         let spent = |all: u64| Spent { all, ..Spent::default() };
         assert_eq!(Spent::extrapolated(spent(3_000), spent(5_000), 10.0, 20), spent(1_000 + 20 * 20_000));
         // Ten times the samples, which with the weights are nine times the rows: 10,000 cycles besides.
-        let few = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
+        let few = Spent { all: 50_000, upload: 30_000, play: 10_000, ..spent(0) };
         assert_eq!(few.stretched(9.0, 10.0), Spent { all: 380_000, upload: 270_000, play: 100_000, ..few });
     }
 
     /// By hand: 0.06 s, of which the last epoch of two takes 0.005 s.
     #[test]
     fn epochs_take_equally_long() {
-        let spent = Spent { all: 60_000, upload: 30_000, play: 10_000, playing: Bound::Grid };
+        let spent = Spent { all: 60_000, upload: 30_000, play: 10_000, playing: Bound::Grid, settled: false };
         let system = System::new(spent, 1_000_000, 1000, 2, &Comparison::default());
         assert_eq!((system.seconds_until(2), system.seconds_until(1)), (0.06, 0.055));
     }

@@ -244,7 +244,7 @@ impl Training {
             resume(engines, &samples.train, schedule, (before.epochs, start), looks, after_epoch)
         };
         let Watch { mut observer, mut curve, best, moves, failed, .. } = watch;
-        let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::spent);
+        let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::settle);
         progress.ends(name);
         if let Some(failure) = failed {
             return Err(failure);
