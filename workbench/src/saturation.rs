@@ -1,4 +1,4 @@
-//! Clipped values of a run, as people and programs are told, and the values a model is made for.
+//! Clipped values of a run, in reports and documents, and the values a model is made for.
 //!
 //! ```text
 //! words ──▶ sim::clipped ──+ lines──▶ Saturation ──▶ result, W-NUMBER, --deny-saturation (E-SATURATED)

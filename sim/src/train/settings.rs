@@ -39,7 +39,7 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"s")]
     pub sample_weight: Option<String>,
-    /// What stands in the target column, and the number it means to the program; default: numbers; `logistic` and `hinge` need it.
+    /// Number of each label in the target column, as the program expects it; default: numbers; `logistic` and `hinge` need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = BTreeMap::from([("0", 0), ("1", 1)]))]
     pub labels: Option<BTreeMap<String, f64>>,
