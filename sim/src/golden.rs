@@ -62,6 +62,15 @@ struct Store {
     forgets: bool,
 }
 
+/// Replace elements. What `new` holds cannot be among them, which only an argument says.
+#[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+#[inline(always)]
+fn replace(values: &mut [f64], source: &[f64], new: impl Fn(f64, f64) -> f64) {
+    for (old, &source) in values.iter_mut().zip(source) {
+        *old = new(*old, source);
+    }
+}
+
 impl Store {
     /// Write one element.
     fn put(&mut self, at: usize, value: f64, defined: bool) {
@@ -97,7 +106,7 @@ impl Store {
     }
 
     /// Replace the elements for which `source` has a value.
-    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64) {
+    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64 + Copy) {
         if source.partial {
             for (at, &defined) in source.defined.iter().enumerate() {
                 if defined {
@@ -108,11 +117,7 @@ impl Store {
             let (values, source) = (&mut self.values, &source.values);
             crate::lanes::in_vectors(
                 #[inline(always)]
-                || {
-                    for (old, &source) in values.iter_mut().zip(source) {
-                        *old = new(*old, source);
-                    }
-                },
+                || replace(values, source, new),
             );
         }
         // An undefined weight stays undefined unless it is replaced.
@@ -257,16 +262,16 @@ impl Golden {
         for descent in 0..self.descents.len() {
             let (Descent { state, gradient, rate, .. }, scale) = self.descents[descent];
             if scale.is_one() {
-                self.change(state, gradient, |weight, gradient| weight - rate * gradient);
+                self.change(state, gradient, move |weight, gradient| weight - rate * gradient);
             } else {
-                self.change(state, gradient, |weight, gradient| weight - rate * scale.of(gradient));
+                self.change(state, gradient, move |weight, gradient| weight - rate * scale.of(gradient));
             }
         }
         Ok(())
     }
 
     /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum.
-    fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64) {
+    fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64 + Copy) {
         let elements = self.stores[state.0].values.len();
         if self.stores[source.0].values.len() > elements {
             let sum = self.stores[source.0].added_up(elements);

@@ -121,16 +121,29 @@ pub(super) fn round(
     let mut lost = 0;
     in_vectors(
         #[inline(always)]
-        || {
-            for ((to, &sum), &taken) in words.iter_mut().zip(sums).zip(taken) {
-                let rounded = rounder.round(sum << unused >> unused);
-                let clamped = rounded.clamp(low, high);
-                *to = clamped as i32;
-                lost |= if taken { clamped ^ rounded } else { 0 };
-            }
-        },
+        || lost = rounded(sums, taken, (unused, rounder), (low, high), words),
     );
     lost != 0
+}
+
+/// The same; bits that are lost. Nothing that it reads can be what it writes, which only a function's arguments say.
+#[inline(always)]
+fn rounded(
+    sums: &[i64],
+    taken: &[bool],
+    (unused, rounder): (u32, Rounder),
+    (low, high): (i64, i64),
+    words: &mut [i32],
+) -> i64 {
+    let mut lost = 0;
+    for ((to, &sum), &taken) in words.iter_mut().zip(sums).zip(taken) {
+        let rounded = rounder.round(sum << unused >> unused);
+        // `clamp` would compare the bounds, too, in each lane.
+        let clamped = rounded.max(low).min(high);
+        *to = clamped as i32;
+        lost |= (clamped ^ rounded) & -i64::from(taken);
+    }
+    lost
 }
 
 /// Begin sums with words.

@@ -105,7 +105,8 @@ impl Finish {
         let least = if self.kind == isa::Finish::Positive { 0 } else { low };
         let round = move |sum: i64| {
             let rounded = rounder.round(sum);
-            let clamped = rounded.clamp(low, high);
+            // `clamp` would compare the bounds, too, in each lane.
+            let clamped = rounded.max(low).min(high);
             (clamped.max(least) as i32, clamped ^ rounded)
         };
         let counts = self.counts_wrapped;

@@ -157,7 +157,7 @@ impl Values<f64> for Elements<'_> {
 }
 
 /// Lanes in which extremes are found.
-const LANES: usize = 8;
+const LANES: usize = 32;
 
 /// Smallest and largest finite numbers, lane by lane.
 struct Extremes {
@@ -173,11 +173,10 @@ impl Extremes {
     #[inline(always)]
     fn include(&mut self, values: &[f64]) {
         let (mut low, mut high) = (self.low, self.high);
+        // No comparison with a NaN holds.
         let mut widen = |n: usize, value: f64| {
-            // No comparison with a NaN holds.
-            let finite = if value.abs() < f64::INFINITY { value } else { f64::NAN };
-            low[n] = if finite < low[n] { finite } else { low[n] };
-            high[n] = if finite > high[n] { finite } else { high[n] };
+            low[n] = if value < low[n] && value > f64::NEG_INFINITY { value } else { low[n] };
+            high[n] = if value > high[n] && value < f64::INFINITY { value } else { high[n] };
         };
         let (rows, rest) = values.as_chunks::<LANES>();
         for row in rows {
@@ -185,8 +184,8 @@ impl Extremes {
                 widen(n, value);
             }
         }
-        for &value in rest {
-            widen(0, value);
+        for (n, &value) in rest.iter().enumerate() {
+            widen(n, value);
         }
         (self.low, self.high) = (low, high);
     }
