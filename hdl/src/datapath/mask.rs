@@ -19,11 +19,13 @@ pub(crate) fn LevelBounds(widths: &Widths) {
     let level: In<bits>;
     let loops: In<LoopEnds> = |name| widths.beat(name);
     let (first, last): Out;
-    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
+    for N in LEVELS {
+        let levelN: Const<bits> = N;
+    }
 
     first = true;
     last = true;
-    for N in [0, 1, 2, 3] {
+    for N in LEVELS {
         if level == levelN {
             first = loops.firstN;
             last = loops.lastN;
@@ -39,12 +41,14 @@ pub(crate) fn LevelPick(widths: &Widths) {
     let loops: In<LoopCounters> = |_| widths.place();
     let picked: Out;
     let counter: Out<{ widths.place() }>;
-    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
+    for N in LEVELS {
+        let levelN: Const<bits> = N;
+    }
     let zero: Const<{ widths.place() }> = 0;
 
     picked = false;
     counter = zero;
-    for N in [0, 1, 2, 3] {
+    for N in LEVELS {
         if level == levelN {
             picked = true;
             counter = loops.counterN;

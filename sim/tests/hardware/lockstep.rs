@@ -97,14 +97,14 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
-/// A grid that also takes the largest or smallest, and squares differences.
+/// A grid that also takes the largest or smallest, and squares differences, in more loops.
 fn comparing(spec: &MachineSpec) -> MachineSpec {
-    MachineSpec { extremes: Some(true), squares: Some(true), ..spec.clone() }
+    MachineSpec { loops: Some(6), extremes: Some(true), squares: Some(true), ..spec.clone() }
 }
 
-/// A grid with a scalar unit.
+/// A grid with a scalar unit, and a loop more.
 fn with_unit(spec: &MachineSpec) -> MachineSpec {
-    MachineSpec { scalar: Some(true), ..spec.clone() }
+    MachineSpec { scalar: Some(true), loops: Some(5), ..spec.clone() }
 }
 
 /// The array makes products of many beats at once; its slow twin makes each by itself. Grids whose rows fill no vector, sums of 48, 62, 80

@@ -14,6 +14,7 @@ use arch::isa::{
     RootInstruction, ScalarInstruction,
 };
 use arch::machine::Machine;
+use arch::registers::FEWEST_LOOPS;
 use fpga::board::Resources;
 use fpga::costs::{Block, Comparing, Costs, Held, Linear, Memories, Shifted};
 use fpga::family::Family;
@@ -96,8 +97,13 @@ const COLUMN_JOIN: Block = Block { lut: Linear::new(1.0, 0.0, 1.0), ff: Linear::
 /// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
 
+/// What the streams have for a loop more: counters, and what addresses move by.
+const LOOP: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 200.0) };
+
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
-const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
+fn pacing_chunks(machine: &Machine) -> u32 {
+    (1 + DELAY_BITS + INTERVAL_BITS + machine.loops() * COUNT_BITS).div_ceil(32)
+}
 
 /// The family that counts where none is named.
 pub(crate) fn usual(family: Option<Family>) -> Family {
@@ -221,7 +227,7 @@ fn programs(machine: &Machine, costs: &Costs) -> Held {
     // Where synthesis is told to put the widest program into block memories, it is there unless it is very shallow.
     // The chunks that pace lie in tables while they are shallow.
     let alu = if costs.program_in_block_memory && depth > 16 {
-        let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
+        let early = if depth <= 64 { pacing_chunks(machine) } else { 0 };
         let early_chunks = costs.memories.chunked(depth, 32 * early);
         Held { blocks: u64::from(alu.div_ceil(32) - early), ..early_chunks }
     } else {
@@ -272,6 +278,7 @@ fn logic(machine: &Machine, costs: &Costs, control: &Control, own: (f64, f64), p
         + control.functions as f64 * cells(function)
         + rows as f64 * cells(&costs.pu)
         + cells(sequencer)
+        + f64::from(machine.loops() - FEWEST_LOOPS) * cells(&LOOP)
         + tiles;
     sum.round() as u64
 }
