@@ -7,7 +7,7 @@
 use crate::config::Microcode;
 use crate::project::store::Store;
 use arch::amounts::Amounts;
-use arch::device::MultiplyAdd;
+use arch::device::{Leaves, MultiplyAdd};
 use arch::image::Image;
 use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction, Pad,
@@ -35,21 +35,41 @@ pub struct Estimate {
     /// Groups of look-up tables that hold words; they are among the look-up tables.
     #[serde(skip)]
     pub lutram: u64,
+    /// Multipliers among those above that only add up trees, and what tables and flip-flops there would be in their place.
+    #[serde(skip)]
+    trees: [u64; 3],
 }
 
 impl Estimate {
     /// Name, cells and those of a device, of each kind that it counts.
     pub fn kinds(&self, has: &Resources) -> impl Iterator<Item = (&'static str, u64, u64)> + use<> {
+        let Estimate { dsp, bram, lut, ff, lutram, .. } = self.within(has);
         let kinds = [
-            ("LUT", self.lut, has.lut),
-            ("FF", self.ff, has.ff),
-            ("DSP", self.dsp, has.dsp),
-            ("BRAM", self.bram, has.bram),
-            ("LUTRAM", self.lutram, has.lutram),
+            ("LUT", lut, has.lut),
+            ("FF", ff, has.ff),
+            ("DSP", dsp, has.dsp),
+            ("BRAM", bram, has.bram),
+            ("LUTRAM", lutram, has.lutram),
         ];
         let counted = has.lutram > 0;
         kinds.into_iter().filter(move |&(name, ..)| counted || name != "LUTRAM")
     }
+
+    /// The same on a device: trees are made of look-up tables where it has too few multipliers for them.
+    #[must_use]
+    pub fn within(self, has: &Resources) -> Estimate {
+        if self.dsp <= has.dsp {
+            return self;
+        }
+        let [dsp, lut, ff] = self.trees;
+        Estimate { dsp: self.dsp - dsp, lut: self.lut + lut, ff: self.ff + ff, trees: [0; 3], ..self }
+    }
+}
+
+/// Cells that a grid on a device names: those of its family, but trees that add only where there are multipliers for them.
+pub fn leaves(machine: &Machine, family: Family, has: &Resources) -> Leaves {
+    let fits = estimate(machine, Some(family)).dsp <= has.dsp;
+    Leaves { adder: family.leaves().adder.filter(|_| fits), ..family.leaves() }
 }
 
 /// Amounts and bits of a shifter.
@@ -301,16 +321,18 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     );
     let ff = of(shifted_ff(&costs.pe, machine, &in_pe), shifted_ff(&costs.root, machine, &in_root), |block| &block.ff);
     let units = u64::from(machine.scalar());
-    let held = pads + unit_pads(machine, costs) + control.functions * table + programs;
-    // A node of a tree per PE but one of each row, and per row but one.
-    let tree = (pes - 1) * accumulator;
+    let memories = pads + unit_pads(machine, costs) + control.functions * table + programs;
+    let [adders, nodes, registers] = hdl::trees(machine, family.leaves()).map(u64::from);
+    let [_, most, held] = hdl::trees(machine, Leaves::GENERIC).map(u64::from);
     Estimate {
         dsp: (pes + units) * multipliers(costs, machine.factor_bits(), machine.factor_bits())
-            + control.functions * multipliers(costs, word + 2, word),
-        bram: held.blocks + queue,
-        lut: lut + tree + held.tables,
-        ff: ff + tree + (pes + units) * behind_pads(machine),
-        lutram: held.groups,
+            + control.functions * multipliers(costs, word + 2, word)
+            + adders,
+        bram: memories.blocks + queue,
+        lut: lut + nodes * accumulator + memories.tables,
+        ff: ff + registers * accumulator + (pes + units) * behind_pads(machine),
+        lutram: memories.groups,
+        trees: [adders, (most - nodes) * accumulator, (held - registers) * accumulator],
     }
 }
 
@@ -362,7 +384,7 @@ fn logic_with_store(machine: &Machine, grid: Estimate, permutes: bool) -> [f64; 
 
 /// Whether a device has logic for a sample store beside a grid.
 pub fn has_logic_for_store(machine: &Machine, family: Family, has: &Resources, of: Microcode, permutes: bool) -> bool {
-    let grid = estimate_of(machine, family, of);
+    let grid = estimate_of(machine, family, of).within(has);
     let [lut, ff] = logic_with_store(machine, grid, permutes);
     let lone = family.facts().estimate.lone_flip_flops;
     lut + lone * ff <= has.lut as f64 && ff <= has.ff as f64
