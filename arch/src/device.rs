@@ -50,7 +50,10 @@ pub struct MultiplyAdd {
     pub sum: u32,
     /// Bits of its first port for a factor, which may be wider.
     pub port: u32,
-    /// The body of the leaf: `sum[@last@:0]` from `@a@`, `@b@`, `@c@` and the control signals of the leaf.
+    /// Bits of the port for what is added to `@b@`.
+    pub added: u32,
+    /// The body of the leaf: `sum[@last@:0]` from `@a@`, `@b@`, `@c@` and the control signals of the leaf; `@added@` is added to `@b@`, which
+    /// `@without_b@` makes zero.
     pub text: String,
 }
 
