@@ -237,7 +237,7 @@ wire [{top}:0] limit = {{part$sign, {{{top}{{~part$sign}}}}}};
 wire [{top}:0] floor = part$window[{word}:1];
 {fitting}always @(posedge clock) begin
     clamped$word <= negative ? {word}'d0 : {rectified}fitting;
-    clamped$up <= negative ? part$sign : {not_rectified}up & ~outside & ~full;
+    clamped$up <= negative ? part$sign : {not_rectified}up & ~over & ~differs & ~full;
     clamped$saturated <= ~negative & (over | (differs ^ (up & full)));
 end",
             losses_text(self.part.lost.width()),

@@ -5,6 +5,7 @@
 //!
 //! As many cycles as nodes of look-up tables take, and two blocks in place of three nodes. The text of a block is the family's ([`Adder`]).
 
+use crate::rtl::signal::Wide;
 use arch::device::{Adder, Leaves, filled};
 use arch::number::ceil_log2;
 use blocks::block;
@@ -89,7 +90,7 @@ impl crate::rtl::Leaf for BlockTree {
     fn model(&mut self) {
         if self.clock.pos_edge() {
             let given = self.give.iter().all(Signal::<In, Bit>::val);
-            self._under_way.push_back(if given { self.terms.iter().map(|term| term.val()).sum() } else { 0 });
+            self._under_way.push_back(if given { self.terms.iter().map(Wide::val).sum() } else { 0 });
             self.sum.next = self._under_way.pop_front().expect("one was just put there");
         }
     }
