@@ -389,7 +389,9 @@ fn the_script_of_vivado_runs_to_its_end() {
     for asked in [
         "-part xczu9eg-ffvb1156-2-e",
         "rtl/device/multiply_add.v",
-        "rtl/processing_engine.v",
+        "rtl/device/processing_engine.v",
+        "rtl/device/block_tree.v",
+        "rtl/narrow.v",
         "rtl/tabla_axi.v",
         "tabla.xdc",
         "create_bd_cell tabla_axi tabla_axi_0",

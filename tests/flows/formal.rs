@@ -241,7 +241,7 @@ fn masks_admit_what_they_say() {
     let grid = hdl::elaborate(&Machine::try_from(small(3, 5)).unwrap()).verilog;
     assert!(holds(&grid, "masks", "", Reach::Cycles(1)));
     for (from, to) in [
-        ("else if (flat && row == high)", "else if (row == high)"),
+        ("|| (flat && row == high)", "|| (row == high)"),
         ("3'd4 < high", "3'd4 <= high"),
         ("loops_counter1[3:0] | {4{|loops_counter1[15:4]}}", "loops_counter1[3:0]"),
     ] {
