@@ -118,3 +118,52 @@ fn a_network_takes_the_same_cycles_as_a_file_and_as_a_text() {
     let text = cycles(&[&text, "--inputs", &records, "--resident", "W0,B0,W1,B1,W2,B2,W3,B3"]);
     assert_eq!(file, text);
 }
+
+/// Two convolutions whose weights are read with rows and columns changed: sums over the inputs of a layer going on, over its outputs coming back.
+const TRAINED: &str = "\
+def net(float(4,8,8) X, float(8,4,3,3) K1, float(8) B1, float(8,8,3,3) K2, float(8) B2, float(2,8) D) -> (P) {
+  C1(m,h,w) +=! X(c, h+kh, w+kw) * K1(m,c,kh,kw)
+  A1(m,h,w) = fmax(C1(m,h,w) + B1(m), 0.0)
+  C2(m,h,w) +=! A1(c, h+kh, w+kw) * K2(m,c,kh,kw)
+  A2(m,h,w) = fmax(C2(m,h,w) + B2(m), 0.0)
+  G(m) +=! A2(m,h,w)
+  Z(o) +=! G(m) * D(o,m)
+  P(o) = 1.0 / (1.0 + exp(0.0 - Z(o)))
+}
+";
+
+const TRAINED_TABLE: &str = "[train]
+prediction = 'P'
+loss = 'squared'
+weights = ['K1', 'B1', 'K2', 'B2', 'D']
+mu = 0.01
+standardise = false
+";
+
+#[test]
+fn convolutions_are_trained_near_their_bound() {
+    let grid = ["--machine", "pus=8", "--machine", "pes_per_pu=8", "--machine", "stream_words=16", "--format", "json"];
+    let document = done(&[&["explain", "programs/convolutions.tc"], &grid[..]].concat()).json();
+    let distance = document["distance"].as_f64().unwrap();
+    assert!(distance < 1.2, "{distance}");
+}
+
+#[test]
+fn weights_are_copied_where_they_are_read_in_two_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("net.tc"), TRAINED).unwrap();
+    fs::write(path("net.toml"), TRAINED_TABLE).unwrap();
+    let mut seed = 1;
+    let row = |seed: &mut u32| {
+        let Value::Array(points) = elements(&[4 * 8 * 8 + 2], seed) else { unreachable!("a list") };
+        points.iter().map(Value::to_string).collect::<Vec<_>>().join(",")
+    };
+    fs::write(path("data.csv"), (0..6).map(|_| row(&mut seed) + "\n").collect::<String>()).unwrap();
+    let (program, data) = (path("net.tc"), path("data.csv"));
+    let grid = ["--machine", "pus=4", "--machine", "pes_per_pu=4", "--format", "json", "--quiet", "--data", &data];
+    let document = done(&[&["explain", &program], &grid[..]].concat()).json();
+    assert!(document.to_string().contains("K2.copy"), "{document}");
+    let trained = [&["train", &program, "--engine", "rtl", "--epochs", "1"], &grid[..]].concat();
+    assert_eq!(done(&trained).json()["words_differing"], 0);
+}

@@ -306,7 +306,7 @@ int main(void)
     static const struct tabla_write writes[] = {{0x10000u, 7u}, {0x50003u, 9u}};
     volatile uint8_t *base = calloc(TABLA_ADDRESS_SPACE, 1);
     if (base == NULL || tabla_is_there(base)) return 1;
-    tabla_set(base, TABLA_ID, 0x54410001u);
+    tabla_set(base, TABLA_ID, 0x54410002u);
     tabla_set(base, TABLA_VERSION, 2u);
     tabla_set(base, TABLA_GRID, 0x20008u);
     tabla_set(base, TABLA_WIDTHS, 0x100030u);
@@ -389,7 +389,9 @@ fn the_script_of_vivado_runs_to_its_end() {
     for asked in [
         "-part xczu9eg-ffvb1156-2-e",
         "rtl/device/multiply_add.v",
-        "rtl/processing_engine.v",
+        "rtl/device/processing_engine.v",
+        "rtl/device/block_tree.v",
+        "rtl/narrow.v",
         "rtl/tabla_axi.v",
         "tabla.xdc",
         "create_bd_cell tabla_axi tabla_axi_0",

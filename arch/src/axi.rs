@@ -142,7 +142,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "bit 0 interrupt when a run is done, bit 1 the same, bit 2 when there is a cause",
         ),
         row(0x0c, "isr", ReadWrite, Shell, "bits 0 and 1: a run is done, bit 2: there is a cause; writing 1 clears"),
-        row(0x10, "id", Read, Grid(registers::IDENTITY), "0x54410001"),
+        row(0x10, "id", Read, Grid(registers::IDENTITY), "0x54410002"),
         row(0x14, "version", Read, Shell, "version of this map, 2"),
         row(0x18, "grid", Read, Grid(registers::GRID), "pus in bits 31..16, pes_per_pu in bits 15..0"),
         row(0x1c, "cycles", Read, Grid(registers::CYCLES_LOW), "cycles of the last run, low half"),
@@ -174,7 +174,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "widths",
             Read,
             Grid(registers::WIDTHS),
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
         ),
         row(
             0x38,

@@ -15,6 +15,8 @@ pub struct Leaves {
     pub multiplier: Option<&'static Multiplier>,
     /// A block that multiplies, adds and accumulates.
     pub multiply_add: Option<&'static MultiplyAdd>,
+    /// A block that adds, of which trees are made.
+    pub adder: Option<&'static Adder>,
     /// A table with two outputs.
     pub pair: Option<&'static Pair>,
     /// A small memory beside larger ones.
@@ -23,7 +25,8 @@ pub struct Leaves {
 
 impl Leaves {
     /// None: text for every tool, and for simulation.
-    pub const GENERIC: Leaves = Leaves { multiplier: None, multiply_add: None, pair: None, narrow_memory: None };
+    pub const GENERIC: Leaves =
+        Leaves { multiplier: None, multiply_add: None, adder: None, pair: None, narrow_memory: None };
 }
 
 /// A multiplier block with registers for both factors and the product.
@@ -47,7 +50,21 @@ pub struct MultiplyAdd {
     pub sum: u32,
     /// Bits of its first port for a factor, which may be wider.
     pub port: u32,
-    /// The body of the leaf: `sum[@last@:0]` from `@a@`, `@b@`, `@c@` and the control signals of the leaf.
+    /// Bits of the port for what is added to `@b@`.
+    pub added: u32,
+    /// The body of the leaf: `sum[@last@:0]` from `@a@`, `@b@`, `@c@` and the control signals of the leaf; `@added@` is added to `@b@`, which
+    /// `@without_b@` makes zero.
+    pub text: String,
+}
+
+/// A block that adds two numbers, and the sum of another such block.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Adder {
+    /// Bits of a sum.
+    pub sum: u32,
+    /// An instance called `@name@` that makes `@sum@` of `@a@` and `@b@`, a cycle later or, where `@held@` is 1, two cycles; `@up@` is the same sum
+    /// for a neighbour. Where `@z@` is 1 it also adds `@below@`, the sum of its neighbour a cycle before. `@clear@` makes what it takes zero.
     pub text: String,
 }
 

@@ -10,7 +10,7 @@ use crate::isa::{
 };
 use crate::machine::Machine;
 use crate::origin::Origin;
-use crate::registers::{self, Region};
+use crate::registers::{self, FEWEST_LOOPS, Region};
 use crate::timing;
 use std::ops::{Deref, DerefMut, Range};
 
@@ -243,6 +243,15 @@ impl Image {
         of_pes.chain(self.scalar.iter().map(|scalar| &scalar.alu))
     }
 
+    /// Loops that instructions use, and at least those of every machine.
+    pub fn loops(&self) -> u32 {
+        let counts = self.sums().map(|sum| &sum.counts);
+        let moves = self.moves.iter().map(|moves| &moves.instruction.counts);
+        let all = counts.chain(moves).chain(self.load.iter().map(|load| &load.counts));
+        let used = all.filter_map(|counts| counts.iter().position(|&count| count > 1)).min();
+        used.map_or(FEWEST_LOOPS, |outermost| FEWEST_LOOPS.max((LEVELS - outermost) as u32))
+    }
+
     /// By how many places PEs must be able to shift starts. `None`: nothing depends on it.
     pub fn alignments(&self) -> Option<Amounts> {
         Amounts::of(self.sums().filter_map(AluInstruction::needed_alignment))
@@ -434,6 +443,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::innermost;
 
     /// The element of a lane, index by index, or none if one of them is outside.
     fn by_index(feed: &Feed, shape: &[u32], counters: &[u32; LEVELS], lane: u32) -> Option<usize> {
@@ -450,7 +460,12 @@ mod tests {
 
     #[test]
     fn lanes_of_a_beat_carry_what_their_indices_say() {
-        let dimension = |lane, offset, stride| FeedDimension { lane, row: 5 - lane, offset, levels: [stride, 0, 0, 1] };
+        let dimension = |lane, offset, stride| FeedDimension {
+            lane,
+            row: 5 - lane,
+            offset,
+            levels: innermost(0, [stride, 0, 0, 1]),
+        };
         let lanes = [-3, -2, -1, 0, 1, 2, 3];
         let mut words = 0;
         for (outer, inner) in lanes.into_iter().flat_map(|outer| lanes.map(|inner| (outer, inner))) {
@@ -458,7 +473,7 @@ mod tests {
                 let dimensions = vec![dimension(outer, 2, -1), dimension(inner, offset, 5)];
                 let width = if offset % 2 == 0 { 3 } else { 0 };
                 let feed = Feed { tensor: 0, counts: [3; LEVELS], width, dimensions };
-                for counters in [[0, 0, 0, 0], [1, 0, 0, 2], [2, 1, 1, 1]] {
+                for counters in [[0, 0, 0, 0], [1, 0, 0, 2], [2, 1, 1, 1]].map(|inner| innermost(0, inner)) {
                     let beat = feed.beat(&[4, 7], &counters);
                     for lane in 0..9 {
                         let expected = by_index(&feed, &[4, 7], &counters, lane);

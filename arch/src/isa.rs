@@ -19,8 +19,13 @@ use crate::machine::Machine;
 use crate::number::{word_max, word_min, wrap};
 use crate::timing::Unit;
 
-/// Loop levels of an instruction; level 3 is innermost.
-pub const LEVELS: usize = 4;
+/// Most loop levels of an instruction; the last one is innermost. A machine has the innermost [`Machine::loops`] of them.
+pub const LEVELS: usize = 6;
+
+/// Values for the innermost loops, and `outer` for those around them.
+pub fn innermost<T: Copy, const N: usize>(outer: T, inner: [T; N]) -> [T; LEVELS] {
+    std::array::from_fn(|level| if level < LEVELS - N { outer } else { inner[level + N - LEVELS] })
+}
 
 /// Value of a level field that means "always" (bounds) or "no pick" (picks).
 pub const NO_LEVEL: u8 = LEVELS as u8;

@@ -122,8 +122,12 @@ pub const TILE_END: u32 = 0x0e;
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
-/// Read only: word in bits 23..16, accumulator in bits 15..0.
+/// Read only: word in bits 22..16, loops of an instruction less [`FEWEST_LOOPS`] in bits 9..8, accumulator in bits 7..0.
 pub const WIDTHS: u32 = 0x12;
+/// Lowest bit of [`WIDTHS`] that says how many loops an instruction has.
+const LOOPS_LSB: u32 = 8;
+/// Loops that an instruction has on every machine.
+pub const FEWEST_LOOPS: u32 = 4;
 /// Bit of [`WIDTHS`] that says whether pads have output registers.
 pub const PAD_REGISTER_BIT: u32 = 31;
 /// Bit of [`WIDTHS`] that says whether sums of a batch leave and come back.
@@ -157,7 +161,7 @@ pub const IMAGE: u32 = 0x15;
 const GRADIENT_LSB: u32 = 27;
 
 /// Value of [`IDENTITY`].
-pub const IDENTITY_VALUE: u32 = 0x5441_0001;
+pub const IDENTITY_VALUE: u32 = 0x5441_0002;
 /// Bit 0 of [`CONTROL`], written.
 pub const START: u32 = 1;
 /// Bit 1 of [`CONTROL`], written.
@@ -237,13 +241,13 @@ pub const REGISTERS: &[Register] = {
             ReadWrite,
             "cycles of a step that only the last tile of a batch has, and 3; 0: all tiles are equally long; only with gradient pads",
         ),
-        register(IDENTITY, "identity", Read, "0x54410001"),
+        register(IDENTITY, "identity", Read, "0x54410002"),
         register(GRID, "grid", Read, "pus in bits 31..16, pes_per_pu in bits 15..0"),
         register(
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
         ),
         register(
             DEPTHS,
@@ -315,6 +319,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | u32::from(machine.rectifiers()) << RECTIFIERS_BIT
                 | machine.most_transfers().ilog2() << TRANSFERS_LSB
                 | machine.word() << 16
+                | (machine.loops() - FEWEST_LOOPS) << LOOPS_LSB
                 | machine.accumulator()
         }
         DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth)),
@@ -346,7 +351,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
-    let ((pus, pes_per_pu), (_, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
+    let (pus, pes_per_pu) = halves(read(GRID));
+    let [accumulator, more_loops] = [0, LOOPS_LSB].map(|lsb| read(WIDTHS) >> lsb & 0xff);
     let word = Some(read(WIDTHS) >> 16 & ((1 << (RECTIFIERS_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let output_words = 1 << (streams >> 12 & 0xf);
@@ -356,7 +362,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         pus,
         pes_per_pu,
         word,
-        accumulator,
+        accumulator: Some(accumulator),
+        loops: Some(FEWEST_LOOPS + more_loops),
         stream_words: Some(streams & 0xff),
         model_depth: log2(depths, 0),
         data_depth: log2(depths, 1),

@@ -1,7 +1,7 @@
 //! A schedule that is wrong is noticed, whatever is wrong with it: the verifier is the last to look at an image.
 
 use arch::image::Image;
-use arch::isa::Tiles;
+use arch::isa::{Tiles, innermost};
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};
@@ -229,7 +229,7 @@ fn an_image_that_does_not_fit_is_noticed() {
         assert!(said.contains(words), "{words}: {said}");
     };
     noticed("it has no 5 loops", &|image| image.alu[0].reduce = 5);
-    noticed("it has too many beats", &|image| image.alu[0].counts = [60_000; 4]);
+    noticed("it has too many beats", &|image| image.alu[0].counts = innermost(1, [60_000; 4]));
     let all = complaint(&image, |image| (0..2).for_each(|number| image.alu[number].reduce = 5)).expect("two laws");
     for instruction in ["in alu instruction 0: alu %0 \"", "in alu instruction 1: alu %1 \""] {
         assert!(all.contains(instruction), "{all}");

@@ -10,45 +10,46 @@ use crate::rtl::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
 use arch::isa::{
-    AluInstruction, Field, Instruction, Layout, LoadInstruction, MoveInstruction, POSITIVE, RootInstruction,
+    AluInstruction, Field, Instruction, LEVELS, Layout, LoadInstruction, MoveInstruction, POSITIVE, RootInstruction,
     ScalarInstruction, gradient_bits,
 };
 use arch::number::ceil_log2;
+use arch::registers::INSTRUCTION_CHUNKS;
 
 blocks::unroll! {
 bundle! {
     /// What decides when beats of the alu stream are issued.
     AluPacing {
         bits: end, emit;
-        words: delay, interval, count0, count1, count2, count3;
+        words: delay, interval, for N in LEVELS { countN, };
     }
 
     /// What its beats are made of.
     AluFields {
         bits: negative, tree, flat;
         words: reduce, combine,
-            model_base, model_delta0, model_delta1, model_delta2, model_delta3,
-            data_base, data_delta0, data_delta1, data_delta2, data_delta3,
-            for PAD in TEMPORARIES { PAD_base, PAD_delta0, PAD_delta1, PAD_delta2, PAD_delta3, }
+            for PART in ADDRESS { model_PART, }
+            for PART in ADDRESS { data_PART, }
+            for PAD in TEMPORARIES { for PART in ADDRESS { PAD_PART, } }
             a, b, c, align, shift, immediate_b, immediate_c, write,
-            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+            for PART in ADDRESS { destination_PART, }
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
 
     /// What they do in the tiles of a batch, on grids with gradient pads.
     TileFields {
         bits: late, park;
-        words: park_base, park_delta0, park_delta1, park_delta2, park_delta3;
+        words: for PART in ADDRESS { park_PART, };
     }
 
     /// What beats of the scalar stream are made of; they are issued as those of the move stream.
     ScalarFields {
         bits: negative, send;
         words: reduce, combine,
-            data_base, data_delta0, data_delta1, data_delta2, data_delta3,
-            for PAD in TEMPORARIES { PAD_base, PAD_delta0, PAD_delta1, PAD_delta2, PAD_delta3, }
+            for PART in ADDRESS { data_PART, }
+            for PAD in TEMPORARIES { for PART in ADDRESS { PAD_PART, } }
             a, b, c, align, shift, immediate_b, immediate_c, write,
-            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3;
+            for PART in ADDRESS { destination_PART, };
     }
 
     /// Whether the scalar unit takes a word, too: of moves and loads, on grids that have one.
@@ -78,13 +79,13 @@ bundle! {
     /// What decides when beats of the move stream are issued.
     MovePacing {
         bits: end;
-        words: delay, interval, count0, count1, count2, count3;
+        words: delay, interval, for N in LEVELS { countN, };
     }
 
     /// What its beats are made of.
     MoveFields {
         bits: global, for PAD in FURTHER { PAD, } flat;
-        words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+        words: for PART in ADDRESS { destination_PART, }
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
 
@@ -97,13 +98,13 @@ bundle! {
     /// What decides how many beats of the load stream there are.
     LoadPacing {
         bits: end;
-        words: count0, count1, count2, count3;
+        words: for N in LEVELS { countN, };
     }
 
     /// What its beats are made of.
     LoadFields {
         bits: data, scatter, flat;
-        words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+        words: for PART in ADDRESS { destination_PART, }
             pick_group,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
@@ -122,20 +123,20 @@ bundle! {
 
     /// Which loops are at their first and last iteration in this beat.
     LoopEnds {
-        bits: first0, first1, first2, first3, last0, last1, last2, last3;
+        bits: for N in LEVELS { firstN, lastN, };
         words: ;
     }
 
     /// Loop counters of this beat.
     LoopCounters {
         bits: ;
-        words: counter0, counter1, counter2, counter3;
+        words: for N in LEVELS { counterN, };
     }
 
     /// What an address generator does in this cycle: a beat is issued, it is the first one, which level advances (none
-    /// of these: level 3).
+    /// of these: the innermost).
     Advance {
-        bits: step, fresh, level0, level1, level2;
+        bits: step, fresh, for N in OUTER { levelN, };
         words: ;
     }
 
@@ -279,10 +280,26 @@ fn shifts_joined(layout: Layout) -> Layout {
     Layout { fields, ..layout }
 }
 
+/// The layout as the streams see it: loops that a machine does not have run once, and move no address. Their fields lie beyond the end of the
+/// word, where everything is 0.
+fn all_levels(layout: Layout) -> Layout {
+    let beyond = INSTRUCTION_CHUNKS * CHUNK_BITS;
+    let mut fields = layout.fields.clone();
+    for field in &layout.fields {
+        let Some(kind) = field.name.strip_suffix(&format!("{}", LEVELS - 1)) else { continue };
+        for name in (0..LEVELS).map(|level| format!("{kind}{level}")) {
+            if layout.fields.iter().all(|field| field.name != name) {
+                fields.push(Field { name, lsb: beyond, bits: field.bits });
+            }
+        }
+    }
+    Layout { fields, ..layout }
+}
+
 impl Widths {
     pub(crate) fn new(design: Design<'_>, leaves: Leaves) -> Self {
         let machine = design.machine();
-        let alu = shifts_joined(AluInstruction::layout(machine));
+        let alu = all_levels(shifts_joined(AluInstruction::layout(machine)));
         let root = shifts_joined(RootInstruction::layout(machine));
         Widths {
             word: machine.word(),
@@ -314,9 +331,9 @@ impl Widths {
             groups: (machine.pus() * machine.pes_per_pu()).div_ceil(machine.stream_words()),
             index: ceil_log2(u64::from(machine.program_depth())),
             table_index: root.field("table_base").bits,
-            moves: MoveInstruction::layout(machine),
-            load: LoadInstruction::layout(machine),
-            scalar: shifts_joined(ScalarInstruction::layout(machine)),
+            moves: all_levels(MoveInstruction::layout(machine)),
+            load: all_levels(LoadInstruction::layout(machine)),
+            scalar: all_levels(shifts_joined(ScalarInstruction::layout(machine))),
             alu,
             root,
             fixed: match design {
@@ -370,7 +387,7 @@ impl Widths {
             pad if pad.ends_with("_address") => self.temporary,
             "destination" => self.alu.field("destination_base").bits,
             "table_base" | "table_log2" | "segment_shift" | "segments" => self.root.field(name).bits,
-            "counter0" | "counter1" | "counter2" | "counter3" => self.counter(),
+            counter if counter.starts_with("counter") => self.counter(),
             "picked_row" | "picked_column" => self.place(),
             "index" => self.table_index,
             "chunk" => ENTRY_CHUNK_BITS,
@@ -381,7 +398,7 @@ impl Widths {
 
     /// Bits of a loop counter.
     pub(crate) fn counter(&self) -> u32 {
-        self.alu.field("count0").bits
+        self.alu.field("count5").bits
     }
 
     /// Of the number of a row, a column or a group of PEs that a beat of the input stream goes to, with one number more, which is none.

@@ -94,9 +94,10 @@ pub(crate) fn Grid(design: Design<'_>, leaves: Leaves) {
     let bus_joins = [RootJoin(widths.word); widths.column_buses as u32 * (rows - widths.column_bus_count)];
     let pus = [ProcessingUnit(clock, reset, widths, functions); rows];
     /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
-    let lane_trees =
-        [AdderTree(clock, rows / outputs, widths.accumulator, widths.extremes); if outputs > 1 { outputs } else { 0 }];
-    let global_tree = AdderTree(clock, if outputs > 1 { outputs } else { rows }, widths.accumulator, widths.extremes);
+    let lane_trees = [AdderTree(clock, rows / outputs, widths.accumulator, widths.extremes, widths.leaves);
+        if outputs > 1 { outputs } else { 0 }];
+    let global_tree =
+        AdderTree(clock, if outputs > 1 { outputs } else { rows }, widths.accumulator, widths.extremes, widths.leaves);
     let global_now: Stage<RootBeat> = beat;
     let function_now: [Stage<FunctionBeat>; functions] = beat;
     let global_root = RootUnit(clock, reset, widths, functions);

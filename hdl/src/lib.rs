@@ -104,6 +104,20 @@ pub fn elaborate_with<'a>(design: impl Into<Design<'a>>, leaves: Leaves) -> Rtl 
     Rtl { top: TOP.to_owned(), verilog, ports: ports(machine) }
 }
 
+/// What the trees of a grid are made of: blocks that add, and as wide as an accumulator each nodes and registers of other logic.
+pub fn trees(machine: &Machine, leaves: Leaves) -> [u32; 3] {
+    let (rows, lanes) = (machine.pus(), if machine.lane_for_each() { 1 } else { machine.lanes() });
+    let (each, last) = if lanes > 1 { (rows / lanes, lanes) } else { (1, rows) };
+    let of = |number: u32, terms: u32| {
+        let block = reduction::adders::block(leaves, terms, machine.accumulator(), machine.extremes());
+        let (blocks, held) = if block.is_some() { reduction::adders::count(terms) } else { (0, 0) };
+        let nodes = if block.is_some() { 0 } else { terms - 1 };
+        [blocks, nodes, nodes + held].map(|each| number * each)
+    };
+    let all = [of(rows, machine.pes_per_pu()), of(lanes, each), of(1, last)];
+    [0, 1, 2].map(|kind| all.iter().map(|tree| tree[kind]).sum())
+}
+
 /// Verilator's configuration that waives what its `-Wall` says about generated text, each with its reason.
 pub fn lint_waivers() -> &'static str {
     include_str!("../waivers.vlt")

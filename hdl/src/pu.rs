@@ -176,7 +176,7 @@ pub(crate) fn ProcessingUnit(widths: &Widths, functions: usize) {
     let pes = [ProcessingEngine(clock, widths); columns];
     /// Their pads, where these lie side by side.
     let row_pads = [RowPads(clock, widths); widths.in_rows];
-    let row_tree = RowTree(clock, columns, widths.accumulator, widths.extremes);
+    let row_tree = RowTree(clock, columns, widths.accumulator, widths.extremes, widths.leaves);
     let row_root = RootUnit(clock, reset, widths, functions);
     let saturation = AnyOf(columns + 1 + columns * column_buses as u32);
     let saturated_now: Flag;

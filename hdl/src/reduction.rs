@@ -6,9 +6,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `node` `tree` | a node that adds or compares, and the trees made of it |
+//! | `adders` | trees of blocks that add |
 //! | `root` `function` `divider` | what becomes of a tree's sum: rounding, function tables, quotients |
 //! | `scalar` | the scalar unit: one PE beside the global root |
 
+pub(crate) mod adders;
 pub(crate) mod divider;
 pub(crate) mod function;
 pub(crate) mod node;

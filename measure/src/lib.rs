@@ -55,8 +55,9 @@ const fn file(name: &'static str, about: &'static str, file: &'static str) -> Me
 }
 
 /// All of them.
-const ALL: [Measurement; 29] = [
+const ALL: [Measurement; 30] = [
     here("accuracy", "docs/tables/accuracy.txt: published algorithms in words of several widths", accuracy::run),
+    file("area", "docs/tables/area.txt: what each block of a grid takes of its device", "area.py"),
     here("boards", "docs/tables/boards.txt: place and route of all boards; hours", boards::run),
     file("build-times", "docs/tables/performance.txt: processor time of build and explain", "build_times.py"),
     here("cliffs", "where one unit or PE more costs far more cycles", cliffs::run),

@@ -189,11 +189,11 @@ fn the_loop_counters() {
     assert!(holds(&grid, "loop_nest", "", Reach::Forever(3)));
     for (from, to) in [
         ("held_next = more;\n            last_next", "last_next"),
-        (".step(level1_step)", ".step(level2_step)"),
+        (".step(level3_step)", ".step(level4_step)"),
         ("next_is_double = next_count == one", "next_is_double = 1'b0"),
         ("nears_follows || (last && double)", "nears_follows"),
         ("count[0] == number[0]\n        && ", ""),
-        ("level2_is_near && level3_is_single && outer2", "level2_is_near && outer2"),
+        ("level4_is_near && inner_single4 && outer4", "level4_is_near && outer4"),
     ] {
         assert!(!holds(&changed(&grid, from, to), "loop_nest", "", Reach::Forever(3)), "{from}");
     }
@@ -241,7 +241,7 @@ fn masks_admit_what_they_say() {
     let grid = hdl::elaborate(&Machine::try_from(small(3, 5)).unwrap()).verilog;
     assert!(holds(&grid, "masks", "", Reach::Cycles(1)));
     for (from, to) in [
-        ("else if (flat && row == high)", "else if (row == high)"),
+        ("|| (flat && row == high)", "|| (row == high)"),
         ("3'd4 < high", "3'd4 <= high"),
         ("loops_counter1[3:0] | {4{|loops_counter1[15:4]}}", "loops_counter1[3:0]"),
     ] {

@@ -9,7 +9,9 @@
 //! A part has the bits of a word. Sums stand address by address, all PEs side by side.
 
 use super::{Image, program_writes};
-use crate::isa::{Address, AluInstruction, Instruction, LEVELS, LoadInstruction, Mask, Start, Tiles};
+use crate::isa::{
+    Address, AluInstruction, Instruction, LEVELS, LoadInstruction, Mask, NO_LEVEL, Start, Tiles, innermost,
+};
 use crate::machine::Machine;
 use crate::number::wrap;
 use crate::registers::{ENTRY_ENABLE, Region, STEP_LENGTH};
@@ -53,20 +55,20 @@ impl Exchange {
             return None;
         }
         let parts = machine.parts_of_sum();
-        let address = Address { base: 0, strides: [0, 0, 1, 0] };
+        let address = Address { base: 0, strides: innermost(0, [0, 0, 1, 0]) };
         let everywhere = Mask::all(machine.pus(), machine.pes_per_pu());
         let out = |rows: u32, mask: Mask| AluInstruction {
-            counts: [rows, machine.pes_per_pu(), words, parts],
+            counts: innermost(1, [rows, machine.pes_per_pu(), words, parts]),
             tree: true,
             emit: true,
-            mask: Mask { pick_column: 1, ..mask },
+            mask: Mask { pick_column: NO_LEVEL - 3, ..mask },
             tiles: Tiles::Park(address),
             ..AluInstruction::plain(machine)
         };
         let lanes = machine.output_words();
         // Of several lanes each has a row of its own, and a loop over rows picks one of all.
         let mut alu: Vec<AluInstruction> = match lanes {
-            1 => vec![out(machine.pus(), Mask { pick_row: 0, ..everywhere })],
+            1 => vec![out(machine.pus(), Mask { pick_row: NO_LEVEL - 4, ..everywhere })],
             _ => (0..machine.pus() / lanes)
                 .map(|group| out(1, Mask { row_low: group * lanes, row_high: (group + 1) * lanes, ..everywhere }))
                 .collect(),
@@ -74,11 +76,11 @@ impl Exchange {
         alu[0].delay = LANDED;
         alu.last_mut()?.end = true;
         let load = LoadInstruction {
-            counts: [machine.pes() / machine.stream_words(), 1, words, parts],
+            counts: innermost(1, [machine.pes() / machine.stream_words(), 1, words, parts]),
             gradient: true,
             destination: address,
             scatter: true,
-            pick_group: 0,
+            pick_group: NO_LEVEL - 4,
             end: true,
             ..LoadInstruction::plain(machine)
         };
@@ -189,9 +191,9 @@ mod tests {
             ..MachineSpec::default()
         };
         let machine = Machine::try_from(spec).unwrap();
-        let parked = Address { base: 1, strides: [0, 0, -1, 2] };
+        let parked = Address { base: 1, strides: innermost(0, [0, 0, -1, 2]) };
         let instruction = AluInstruction {
-            counts: [1, 1, 2, 3],
+            counts: innermost(1, [1, 1, 2, 3]),
             tiles: Tiles::Park(parked),
             c: Start::Immediate,
             ..AluInstruction::plain(&machine)
@@ -232,9 +234,9 @@ mod tests {
             let part = |sum: i128, k: u32| wrap(sum >> (16 * k), 16) as i64;
             let mut out = Vec::new();
             for alu in &exchange.alu {
-                for (row, column) in (0..alu.counts[0]).flat_map(|row| (0..3).map(move |column| (row, column))) {
-                    for (address, k) in (0..alu.counts[2]).flat_map(|at| (0..alu.counts[3]).map(move |k| (at, k))) {
-                        let counters = [row, column, address, k];
+                for (row, column) in (0..alu.counts[2]).flat_map(|row| (0..3).map(move |column| (row, column))) {
+                    for (address, k) in (0..alu.counts[4]).flat_map(|at| (0..alu.counts[5]).map(move |k| (at, k))) {
+                        let counters = innermost(0, [row, column, address, k]);
                         let sends = |row| alu.mask.admits(4, 3, &alu.counts, &counters, row, column);
                         let rows: Vec<u32> = (0..4).filter(|&row| sends(row)).collect();
                         assert_eq!(rows.len() as u32, lanes);

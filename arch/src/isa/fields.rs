@@ -36,7 +36,7 @@ const SCALAR_WRITES: [&str; Pad::COUNT] = Pad::words_and(0, &["none", "none"]);
 pub const SQUARE_BIT: u32 = Pad::COUNT.next_power_of_two().ilog2();
 
 /// Words for the levels of loops, and for none of them.
-const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "none"];
+const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "k4", "k5", "none"];
 
 fn level(walk: &mut dyn WalkFields, name: &str, value: &mut u8) {
     let mut number = u32::from(*value);
@@ -129,11 +129,11 @@ fn everywhere(machine: &Machine) -> Mask {
 }
 
 /// What alu and scalar instructions have in common: when beats are issued.
-fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
+fn pacing(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
     walk.flag("end", &mut i.end);
     walk.unsigned("delay", DELAY_BITS, &mut i.delay);
     walk.positive("interval", INTERVAL_BITS, &mut i.interval);
-    walk.counts(COUNT_BITS, &mut i.counts);
+    walk.counts(COUNT_BITS, machine.loops() as usize, &mut i.counts);
     let mut reduce = u32::from(i.reduce);
     walk.unsigned("reduce", 3, &mut reduce);
     i.reduce = reduce as u8;
@@ -141,7 +141,13 @@ fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
 
 /// Where a pad is read.
 fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstruction) {
-    walk.address(Pad::NAMES[pad as usize], pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
+    walk.address(
+        Pad::NAMES[pad as usize],
+        pad_bits(machine, pad),
+        machine.loops() as usize,
+        &i.counts,
+        &mut i.reads[pad as usize],
+    );
 }
 
 /// Whether a negative result becomes 0, behind the shift amount: hardware takes both for one field.
@@ -228,7 +234,7 @@ impl Instruction for AluInstruction {
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
-        pacing(walk, self);
+        pacing(walk, machine, self);
         for pad in Pad::ALL {
             read(walk, machine, pad, self);
         }
@@ -236,7 +242,13 @@ impl Instruction for AluInstruction {
         let mut write = self.write.unwrap_or(Pad::Data) as u32;
         walk.choice("write", SQUARE_BIT, &WRITES, &mut write);
         self.write = Some(pad_from(write)).filter(|&pad| pad != Pad::Data);
-        walk.address("destination", widest_pad_bits(machine), &self.counts, &mut self.destination);
+        walk.address(
+            "destination",
+            widest_pad_bits(machine),
+            machine.loops() as usize,
+            &self.counts,
+            &mut self.destination,
+        );
         walk.flag("tree", &mut self.tree);
         walk.flag("emit", &mut self.emit);
         mask(walk, machine, &mut self.mask);
@@ -251,7 +263,7 @@ impl Instruction for AluInstruction {
             walk.absent("park", u32::from(parks));
         } else {
             walk.flag("park", &mut parks);
-            walk.address("park", bits, &self.counts, &mut parked);
+            walk.address("park", bits, machine.loops() as usize, &self.counts, &mut parked);
         }
         self.tiles = match (parks, is_late) {
             (true, _) => Tiles::Park(parked),
@@ -268,7 +280,7 @@ impl Instruction for ScalarInstruction {
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
         let i = &mut self.alu;
-        pacing(walk, i);
+        pacing(walk, machine, i);
         for pad in Pad::ALL.into_iter().filter(|&pad| pad != Pad::Model) {
             read(walk, machine, pad, i);
         }
@@ -277,7 +289,13 @@ impl Instruction for ScalarInstruction {
         let mut write = i.write.unwrap_or(Pad::Data) as u32;
         walk.choice("write", SQUARE_BIT, &SCALAR_WRITES, &mut write);
         i.write = Some(pad_from(write)).filter(|pad| Pad::TEMPORARY.contains(pad));
-        walk.address("destination", pad_bits(machine, Pad::T0), &i.counts, &mut i.destination);
+        walk.address(
+            "destination",
+            pad_bits(machine, Pad::T0),
+            machine.loops() as usize,
+            &i.counts,
+            &mut i.destination,
+        );
         walk.flag("send", &mut self.send);
         walk.absent("scalar", u32::from(!machine.scalar()));
         walk.absent("model_base", u32::from(i.reads[Pad::Model as usize] != Address::default()));
@@ -359,7 +377,7 @@ impl Instruction for MoveInstruction {
         walk.flag("end", &mut self.end);
         walk.unsigned("delay", DELAY_BITS, &mut self.delay);
         walk.positive("interval", INTERVAL_BITS, &mut self.interval);
-        walk.counts(COUNT_BITS, &mut self.counts);
+        walk.counts(COUNT_BITS, machine.loops() as usize, &mut self.counts);
         source(walk, machine, &mut self.source);
         // A bit for each but the first.
         let written = std::mem::replace(&mut self.pad, Pad::T0);
@@ -368,7 +386,13 @@ impl Instruction for MoveInstruction {
             walk.flag(Pad::NAMES[pad as usize], &mut is);
             self.pad = if is { pad } else { self.pad };
         }
-        walk.address("destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
+        walk.address(
+            "destination",
+            pad_bits(machine, Pad::T0),
+            machine.loops() as usize,
+            &self.counts,
+            &mut self.destination,
+        );
         mask(walk, machine, &mut self.mask);
         late(walk, machine, &mut self.late);
         for_scalar(walk, machine, &mut self.scalar);
@@ -392,13 +416,13 @@ impl Instruction for LoadInstruction {
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
         walk.flag("end", &mut self.end);
-        walk.counts(COUNT_BITS, &mut self.counts);
+        walk.counts(COUNT_BITS, machine.loops() as usize, &mut self.counts);
         let mut data = self.pad == Pad::Data;
         walk.flag("data", &mut data);
         self.pad = if data { Pad::Data } else { Pad::Model };
         let sums = if machine.hands_out_sums() { gradient_bits(machine) } else { 0 };
         let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data)).max(sums);
-        walk.address("destination", bits, &self.counts, &mut self.destination);
+        walk.address("destination", bits, machine.loops() as usize, &self.counts, &mut self.destination);
         walk.flag("scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);
@@ -413,7 +437,7 @@ mod positive;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Fits, Value};
+    use crate::isa::{Fits, Value, innermost};
     use crate::machine::MachineSpec;
 
     fn machine() -> Machine {
@@ -422,13 +446,13 @@ mod tests {
 
     fn an_instruction() -> AluInstruction {
         let mut reads = [Address::default(); Pad::COUNT];
-        reads[Pad::Model as usize] = Address { base: 9, strides: [60, 5, 0, 1] };
-        reads[Pad::Data as usize] = Address { base: 200, strides: [0, -5, 0, 2] };
-        reads[Pad::T0 as usize] = Address { base: 1, strides: [0, 1, 0, 0] };
+        reads[Pad::Model as usize] = Address { base: 9, strides: innermost(0, [60, 5, 0, 1]) };
+        reads[Pad::Data as usize] = Address { base: 200, strides: innermost(0, [0, -5, 0, 2]) };
+        reads[Pad::T0 as usize] = Address { base: 1, strides: innermost(0, [0, 1, 0, 0]) };
         AluInstruction {
             delay: 70_000,
             interval: 8,
-            counts: [2, 3, 1, 5],
+            counts: innermost(1, [2, 3, 1, 5]),
             reduce: 2,
             reads,
             a: Pad::T1,
@@ -442,7 +466,7 @@ mod tests {
             immediate_b: -(1 << 23),
             immediate_c: (1 << 23) - 1,
             write: Some(Pad::T0),
-            destination: Address { base: 3, strides: [15, 5, 0, 0] },
+            destination: Address { base: 3, strides: innermost(0, [15, 5, 0, 0]) },
             tree: true,
             emit: false,
             mask: Mask {
@@ -451,10 +475,10 @@ mod tests {
                 column_low: 2,
                 row_high: 3,
                 column_high: 0,
-                row_level: 3,
+                row_level: NO_LEVEL - 1,
                 column_level: NO_LEVEL,
                 pick_row: NO_LEVEL,
-                pick_column: 1,
+                pick_column: NO_LEVEL - 3,
             },
             tiles: Tiles::Every,
             end: true,
@@ -515,10 +539,10 @@ mod tests {
         let names = |values: &[(String, Value)]| values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&values), names(&plain));
         let value = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        assert_eq!(value("counts"), Some(Value::Counts([2, 3, 1, 5])));
-        assert_eq!(value("data"), Some(Value::Address(Address { base: 200, strides: [0, -5, 0, 2] })));
+        assert_eq!(value("counts"), Some(Value::Counts(innermost(1, [2, 3, 1, 5]))));
+        assert_eq!(value("data"), Some(Value::Address(Address { base: 200, strides: innermost(0, [0, -5, 0, 2]) })));
         assert!(matches!(value("write"), Some(Value::Choice(words, number)) if words[number as usize] == "t0"));
-        assert!(matches!(value("row_level"), Some(Value::Choice(words, number)) if words[number as usize] == "k3"));
+        assert!(matches!(value("row_level"), Some(Value::Choice(words, number)) if words[number as usize] == "k5"));
     }
 
     #[test]
@@ -527,7 +551,7 @@ mod tests {
         for (name, wrong, bits) in [
             ("immediate_b", Value::Number(1 << 23), 24),
             ("shift", Value::Number(-1), SHIFT_BITS),
-            ("counts", Value::Counts([1, 0, 1, 1]), COUNT_BITS),
+            ("counts", Value::Counts(innermost(1, [1, 0, 1, 1])), COUNT_BITS),
             ("data", Value::Address(Address { base: 256, strides: [0; LEVELS] }), 8),
             ("b", Value::Choice(&[], 8), 3),
         ] {
@@ -542,7 +566,7 @@ mod tests {
     fn tiles_need_gradient_pads() {
         let spec = MachineSpec { gradient_depth: Some(20), ..MachineSpec::from(machine()) };
         let tiled = Machine::try_from(spec).expect("a valid grid");
-        let address = Address { base: 31, strides: [-6, 2, 0, 0] };
+        let address = Address { base: 31, strides: innermost(0, [-6, 2, 0, 0]) };
         for (tiles, field) in [(Tiles::Every, None), (Tiles::Last, Some("late")), (Tiles::Park(address), Some("park"))]
         {
             let instruction = AluInstruction { tiles, ..an_instruction() };

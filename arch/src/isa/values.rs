@@ -64,11 +64,11 @@ impl Walk for Writer {
         self.unsigned(name, bits, value);
     }
 
-    fn counts(&mut self, _: u32, counts: &mut [u32; LEVELS]) {
+    fn counts(&mut self, _: u32, _: usize, counts: &mut [u32; LEVELS]) {
         self.push("counts", Value::Counts(*counts));
     }
 
-    fn address(&mut self, name: &str, _: u32, _: &[u32; LEVELS], address: &mut Address) {
+    fn address(&mut self, name: &str, _: u32, _: usize, _: &[u32; LEVELS], address: &mut Address) {
         self.push(name, Value::Address(*address));
     }
 }
@@ -145,16 +145,19 @@ impl Walk for Reader<'_> {
         *value = self.number(name, bits, 1, 1 << bits) as u32;
     }
 
-    fn counts(&mut self, bits: u32, counts: &mut [u32; LEVELS]) {
+    fn counts(&mut self, bits: u32, loops: usize, counts: &mut [u32; LEVELS]) {
         match *self.next("counts") {
             Value::Counts(values) => {
-                *counts = values.map(|value| self.within("counts", bits, i64::from(value), 1, 1 << bits) as u32);
+                *counts = std::array::from_fn(|level| {
+                    let most = if level < LEVELS - loops { 1 } else { 1 << bits };
+                    self.within("counts", bits, i64::from(values[level]), 1, most) as u32
+                });
             }
             ref other => panic!("loops have counts, not {other:?}"),
         }
     }
 
-    fn address(&mut self, name: &str, bits: u32, _: &[u32; LEVELS], address: &mut Address) {
+    fn address(&mut self, name: &str, bits: u32, _: usize, _: &[u32; LEVELS], address: &mut Address) {
         match *self.next(name) {
             Value::Address(value) => {
                 self.within(name, bits, i64::from(value.base), 0, (1 << bits) - 1);

@@ -10,8 +10,9 @@
 use super::MachineError;
 use super::rule::{Key, Rule, Setting};
 use crate::amounts::Amounts;
+use crate::isa::LEVELS;
 use crate::number::default_accumulator;
-use crate::registers::MOST_INSTRUCTIONS;
+use crate::registers::{FEWEST_LOOPS, MOST_INSTRUCTIONS};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -166,6 +167,8 @@ machine_keys! {
     pad_register: bool = Rule::any(false).default_doc("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.
     program_depth: u32 = Rule::depth(64, 4..=MOST_INSTRUCTIONS).default_doc("as needed");
+    /// Loops of an instruction; of programs with more of them parts are spelled out.
+    loops: u32 = Rule::number(FEWEST_LOOPS, FEWEST_LOOPS..=LEVELS as u32).default_doc("as many as the program has, and at least 4");
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).zero_means("no function units")
         .default_doc("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");

@@ -61,7 +61,7 @@ fn verify_order(image: &Image) -> Check {
 /// Law 1: what the fields of an instruction could say, and the grid does not do; law 2: tables that are used are there.
 fn verify_instructions(image: &Image, report: &mut Report) {
     let alu = |alu: &AluInstruction| {
-        law!(1, usize::from(alu.reduce) <= LEVELS, "it has no {} loops", alu.reduce);
+        law!(1, u32::from(alu.reduce) <= image.machine.loops(), "it has no {} loops", alu.reduce);
         beats(&alu.counts)
     };
     let root = |root: &RootInstruction| {

@@ -1,12 +1,11 @@
 //! Levels: the loops of a job, cut, put into another order, and brought down to what an instruction has.
 //!
 //!     for i in 0..6 { for j in 0..4 { word 4 i + j } }      =>      for k in 0..24 { word k }           joined
-//!     five loops                                            =>      so many jobs with four              unrolled
+//!     five loops, where instructions have four              =>      so many jobs with four              unrolled
 
 use super::Program;
 use super::job::{Job, Sink};
 use super::lanes::Lanes;
-use arch::isa::LEVELS;
 use arch::machine::Machine;
 
 /// The same program with no job that has more loops than an instruction.
@@ -176,7 +175,7 @@ impl Job {
         true
     }
 
-    /// The same work as jobs with at most [`LEVELS`] loops: loops that run once vanish, loops that walk straight on are
+    /// The same work as jobs with at most as many loops as an instruction has: loops that run once vanish, loops that walk straight on are
     /// joined, and what is still too deep is unrolled from the outside. `None`: too many summed loops.
     fn fit_levels(mut self, machine: &Machine) -> Option<Vec<Job>> {
         for level in (0..self.loops.len()).rev() {
@@ -191,7 +190,7 @@ impl Job {
         if let Sink::Tree { lanes, .. } = &mut self.sink {
             lanes.clamp(machine);
         }
-        if self.loops.len() <= LEVELS {
+        if self.loops.len() <= machine.loops() as usize {
             return Some(vec![self]);
         }
         let unrolled = (0..self.loops.len() - self.reduce).find(|&level| !self.picks(level))?;

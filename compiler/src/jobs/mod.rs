@@ -30,6 +30,8 @@
 //!    word of the gradient pad.
 
 pub(crate) mod conclusion;
+#[cfg(test)]
+mod conversions;
 mod crossing;
 pub(crate) mod fuse;
 pub(crate) mod job;

@@ -28,6 +28,8 @@ struct Context<'a> {
     loop_of: Vec<usize>,
     loops: Vec<u32>,
     column_loop: Option<usize>,
+    /// Loops over the lanes of what goes from the rows to the columns, and of what goes back.
+    swap_loops: Option<[usize; 2]>,
     reshard: Option<Reshard>,
 }
 
@@ -39,7 +41,7 @@ impl Context<'_> {
     /// Where the result goes; a reshard's part of it is that of its walk.
     fn write_access(&self) -> Access {
         let (out, index) = (self.operation.out, &self.operation.out_index);
-        let Some(reshard) = self.reshard.filter(|reshard| reshard.turn != Turn::Across) else {
+        let Some(reshard) = self.reshard.filter(|reshard| !matches!(reshard.turn, Turn::Across | Turn::Swap(_))) else {
             return self.access(out, index);
         };
         let mut index = index.clone();
@@ -61,7 +63,7 @@ impl Context<'_> {
         let rows = i64::from(self.machine.pus());
         let stride = |dimension: usize| self.storages[self.operation.out.0].strides[dimension];
         Some(match reshard.turn {
-            Turn::Across => return None,
+            Turn::Across | Turn::Swap(_) => return None,
             Turn::Tall => Walk::Along { level, axis: Axis::Column, stride: stride(reshard.dimension) },
             Turn::Spread(axis) => Walk::Along { level, axis, stride: stride(reshard.dimension) },
             Turn::Inside | Turn::Lanes(_) => Walk::Inside {
@@ -95,7 +97,7 @@ impl Context<'_> {
                     access.strides[self.loop_of[iterator.0]] += stride * coefficient;
                 }
             } else if let Some(iterator) = affine.as_iterator() {
-                let across = self.axes[iterator.0] != *axis && self.goes_across(iterator.0);
+                let across = self.axes[iterator.0] != *axis && (self.goes_across(iterator.0) || self.swaps(iterator.0));
                 debug_assert!(across || self.axes[iterator.0] == *axis, "index and iterator are placed together");
                 if across && crossing(self.machine).is_some() {
                     // Each part has words of its own ([`parts`]).
@@ -114,6 +116,12 @@ impl Context<'_> {
     /// Whether an iterator is on the rows, and what it counts of the result on the columns. There are as many of both.
     fn goes_across(&self, iterator: usize) -> bool {
         self.reshard.and_then(|reshard| reshard.across()) == Some(iterator)
+    }
+
+    /// Whether an iterator is on the rows or the columns, and what it counts of the result on the others.
+    fn swaps(&self, iterator: usize) -> bool {
+        let turn = self.reshard.map(|reshard| (reshard.iterator, reshard.turn));
+        turn.is_some_and(|(own, turn)| matches!(turn, Turn::Swap(_)) && own == iterator || turn == Turn::Swap(iterator))
     }
 
     /// A job whose results go from the rows to the columns, as one for each part of them.
@@ -174,6 +182,9 @@ impl Context<'_> {
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
+        if let Some([from_rows, from_columns]) = self.swap_loops {
+            return Lanes { pick_row: Some(from_columns), pick_column: Some(from_rows), ..Lanes::default() };
+        }
         let of_turn = |is: &dyn Fn(Turn) -> bool| Some(self.reshard.filter(|reshard| is(reshard.turn))?.iterator);
         let (to_rows, inside) = (of_turn(&|turn| turn == Turn::Rows), of_turn(&|turn| turn.one_by_one().is_some()));
         // Back on the rows, all columns take a result.
@@ -204,6 +215,9 @@ impl Context<'_> {
 
     /// PEs that feed the tree: each value exactly once.
     fn tree_lanes(&self, unit: Unit) -> Lanes {
+        if let Some([from_rows, from_columns]) = self.swap_loops {
+            return Lanes { pick_row: Some(from_rows), pick_column: Some(from_columns), ..Lanes::default() };
+        }
         let free = self.operation.free;
         let mut lanes = Lanes { pick_column: self.column_loop, ..Lanes::default() };
         lanes.bounds.extend((free..self.operation.iterators.len()).filter_map(|i| self.bound(i)));
@@ -253,12 +267,19 @@ pub(crate) fn select(placed: &placed::Program, machine: &Machine) -> Program {
             column_loop = Some(loops.len());
             loops.push(machine.pes_per_pu());
         }
+        let mut swap_loops = None;
+        if let Some(Reshard { iterator, turn: Turn::Swap(back), .. }) = reshard {
+            swap_loops = Some([loops.len(), loops.len() + 1]);
+            loops
+                .extend([iterator, back].map(|i| operation.iterators[i].extent().min(u64::from(machine.pus())) as u32));
+        }
         let inner = loops.len();
         loops.extend((operation.free..operation.iterators.len()).map(count));
         let loop_of = (0..operation.iterators.len())
             .map(|i| if i < operation.free { i } else { inner + i - operation.free })
             .collect();
-        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, reshard };
+        let context =
+            Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, swap_loops, reshard };
         let first = jobs.len();
         jobs.extend(Selection::of(&context, route, program).jobs());
         for job in &mut jobs[first..] {

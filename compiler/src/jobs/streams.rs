@@ -350,7 +350,7 @@ pub(crate) fn load(
         (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
     let mut result = Vec::new();
-    let parts = parts(storage, machine, LEVELS, &lane_loops).into_iter();
+    let parts = parts(storage, machine, machine.loops() as usize, &lane_loops).into_iter();
     for part in parts.flat_map(|part| column_groups(part, storage, in_columns, machine)) {
         let mut lanes = Lanes {
             bounds: bounds(&part, storage, machine),
@@ -480,7 +480,7 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
     // Loops over the transfers of a beat: over columns, and over their rows.
     let transfers = usize::from(for_each) + usize::from(machine.lane_rows() > machine.output_words());
     let mut result = Vec::new();
-    let parts = parts(storage, machine, LEVELS - transfers, &lane_loops).into_iter();
+    let parts = parts(storage, machine, machine.loops() as usize - transfers, &lane_loops).into_iter();
     for sending in parts.flat_map(|part| sendings(part, storage, machine)) {
         let Sending { part, rows: group, .. } = &sending;
         let access = Access { storage: id, offset: offset(part, storage), strides: strides(part, storage) };

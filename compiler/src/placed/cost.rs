@@ -39,7 +39,7 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
         }
         // One after the other, over the bus that reaches all who need it.
         Some(Turn::Across) => return Route::Tree { unit: Unit::Across, by_column: false },
-        Some(Turn::Lanes(_)) => return Route::Tree { unit: Unit::Global, by_column: false },
+        Some(Turn::Lanes(_) | Turn::Swap(_)) => return Route::Tree { unit: Unit::Global, by_column: false },
         Some(Turn::Inside) => {
             let from = reshard.map(|reshard| axes[reshard.iterator]);
             let columns_free = axes.contains(&Axis::Column);
@@ -142,6 +142,10 @@ impl Cost {
         if let Some(Reshard { iterator, turn: Turn::Inside | Turn::Lanes(_), .. }) = reshard {
             let range = &operation.iterators[iterator];
             beats = beats / local_count(range, axes[iterator], machine).max(1) * range.extent();
+        }
+        if let Some(Reshard { iterator, turn: Turn::Swap(back), .. }) = reshard {
+            let lanes = |i: usize| operation.iterators[i].extent().min(u64::from(machine.pus()));
+            beats *= lanes(iterator) * lanes(back);
         }
         if let (Some(crossing), Some(_)) = (reshard::crossing(machine), reshard.and_then(|reshard| reshard.across())) {
             beats *= u64::from(crossing.of_rows);

@@ -29,6 +29,10 @@
 //!     t.copy[i] = t[i]                 i on the rows, t.copy[i] on the columns, without such buses
 //!
 //!     row 0 to column 0, row 1 to column 1, ...     one word after the other ─▶ global tree ─▶ bus ─▶ all PEs of the column     (lanes)
+//!
+//!     w.copy[k][j] = w[k][j]           k on the rows, j on the columns; of w.copy k on the columns, j on the rows, on grids with as many of both
+//!
+//!     PE (0, 0) to (0, 0), (0, 1) to (1, 0), ...    one word after the other ─▶ global tree ─▶ bus ─▶ one PE     (swap)
 
 use super::axis::Axis;
 use crate::fixed::{Finish, Kind, Operation, Program, Role};
@@ -66,6 +70,8 @@ pub(crate) enum Turn {
     Across,
     /// From lanes to lanes of this axis, one word after the other over the bus that reaches all PEs.
     Lanes(Axis),
+    /// From the rows to the columns, while this other iterator goes from the columns to the rows, likewise.
+    Swap(usize),
 }
 
 impl Turn {
@@ -118,6 +124,9 @@ impl Reshard {
         out: &[Axis],
         machine: &Machine,
     ) -> Result<Option<Reshard>, Impossible> {
+        if let Some(swap) = Reshard::swap(operation, axes, out, machine) {
+            return Ok(Some(swap));
+        }
         let (mut found, mut across) = (None, None);
         for (dimension, (form, &to)) in operation.out_index.iter().zip(out).enumerate() {
             let Some(iterator) = form.as_iterator() else { continue };
@@ -159,6 +168,25 @@ impl Reshard {
         })
     }
 
+    /// The reshard in which rows and columns change places and nothing else does. There are as many of both, and each word has lanes of its own.
+    fn swap(operation: &Operation, axes: &[Axis], out: &[Axis], machine: &Machine) -> Option<Reshard> {
+        let turns = || {
+            let all = operation.out_index.iter().zip(out).enumerate();
+            all.filter_map(|(dimension, (form, &to))| Some((dimension, form.as_iterator()?.0, to)))
+                .filter(|&(_, iterator, to)| axes[iterator] != to)
+        };
+        let turning = |from, to| turns().find(|&(_, iterator, axis)| axes[iterator] == from && axis == to);
+        let (dimension, iterator, _) = turning(Axis::Row, Axis::Column)?;
+        let (_, back, _) = turning(Axis::Column, Axis::Row)?;
+        let lanes = i64::from(machine.pus());
+        let fills = |i: usize| {
+            let range = &operation.iterators[i];
+            range.low == 0 && (range.high <= lanes || range.high % lanes == 0)
+        };
+        let all = turns().count() == 2 && machine.pus() == machine.pes_per_pu() && fills(iterator) && fills(back);
+        all.then_some(Reshard { dimension, iterator, turn: Turn::Swap(back), across: None })
+    }
+
     /// The reshard of an operation whose iterators lie on `axes` and whose result lies on `out`.
     pub(crate) fn of(
         operation: &Operation,
@@ -172,7 +200,7 @@ impl Reshard {
             i >= operation.free
                 && match reshard.turn {
                     Turn::Tall | Turn::Across => axes[i] == Axis::Column,
-                    Turn::Rows | Turn::Inside | Turn::Lanes(_) => false,
+                    Turn::Rows | Turn::Inside | Turn::Lanes(_) | Turn::Swap(_) => false,
                     Turn::Spread(_) => true,
                 }
         };
@@ -182,7 +210,7 @@ impl Reshard {
         let to_columns = reshard.turn == Turn::Spread(Axis::Column);
         let by_row = |i: usize| to_columns && over_columns && i < operation.free && axes[i] == Axis::Row;
         // What lies on rows and columns goes over one bus column by column, or over that of each row.
-        let free = |i: usize| inside && i < operation.free || by_row(i);
+        let free = |i: usize| inside && i < operation.free || by_row(i) || reshard.turn == Turn::Swap(i);
         let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || free(i));
         let sum = match &operation.kind {
             Kind::MultiplyAdd { finish, .. } => *finish != Finish::Negative,
@@ -201,7 +229,8 @@ impl Reshard {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
             Turn::Spread(_) => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
-            Turn::Inside | Turn::Lanes(_) => !starts && operation.free == operation.iterators.len(),
+            Turn::Swap(_) if compares => false,
+            Turn::Inside | Turn::Lanes(_) | Turn::Swap(_) => !starts && operation.free == operation.iterators.len(),
             Turn::Across => !starts,
         };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }

@@ -7,7 +7,7 @@ use crate::fixed::Role;
 use crate::jobs::job::{Access, Datapath, Job, Sink};
 use crate::jobs::{self, Storage, text};
 use crate::laws::{Check, Entity, Laws, Report, Stage, law, stop_at};
-use arch::isa::{LEVELS, Pad};
+use arch::isa::Pad;
 use arch::machine::Machine;
 
 /// Check the laws of the module head.
@@ -29,7 +29,7 @@ pub fn laws(program: &Program, machine: &Machine) -> Laws {
         return report.laws();
     }
     for (number, job) in program.jobs().iter().enumerate() {
-        report.of(Entity::Job(number), || text::job(job, &program.step.tables), verify_job(program, job));
+        report.of(Entity::Job(number), || text::job(job, &program.step.tables), verify_job(program, job, machine));
     }
     for (number, home) in program.homes.iter().enumerate() {
         let storage = &program.storages()[number];
@@ -50,8 +50,8 @@ fn verify_counts(program: &Program) -> Check {
 }
 
 /// Laws 1 to 3 of one job.
-fn verify_job(program: &Program, job: &Job) -> Check {
-    law!(1, job.loops.len() <= LEVELS, "more loops than an instruction has");
+fn verify_job(program: &Program, job: &Job, machine: &Machine) -> Check {
+    law!(1, job.loops.len() <= machine.loops() as usize, "more loops than an instruction has");
     let walks = matches!(job.sink, Sink::Tree { walk: Some(_), .. });
     law!(1, !walks, "its rounds over the columns have not been made");
     verify_reads(program, job)?;

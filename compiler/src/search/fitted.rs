@@ -8,6 +8,7 @@ use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, need
 use crate::optimisations::Disabled;
 use crate::placed::tile;
 use crate::scheduled::Words;
+use arch::isa::LEVELS;
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::MOST_INSTRUCTIONS;
 use arch::timing::Unit;
@@ -92,6 +93,7 @@ fn compile_within(
         rectifiers: spec.rectifiers.or(Some(needs_rectifiers(program))),
         scalar: spec.scalar.or(Some(true)),
         column_buses: spec.column_buses.or(Some(column_buses)),
+        loops: spec.loops.or(Some(LEVELS as u32)),
         ..spec.clone()
     };
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
@@ -118,7 +120,10 @@ fn compile_within(
     }
     let longest = longest(&image) + found.instructions_behind();
     let across = image.moves.iter().any(|moves| moves.instruction.source == Unit::Across);
-    let fitted = fitted(spec, &roomy, used, longest as u32, [!image.scalar.is_empty(), across]);
+    let fitted = MachineSpec {
+        loops: spec.loops.or(Some(image.loops())),
+        ..fitted(spec, &roomy, used, longest as u32, [!image.scalar.is_empty(), across])
+    };
     // Nothing differs but depths, and a scalar unit and buses that are not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;
     if longest as u32 > image.machine.program_depth() {

@@ -13,8 +13,16 @@ use syn::Error;
 use syn::parse::Result;
 
 /// Names that many blocks go through. `hdl` compares the pads with those of the instruction set.
-const LISTS: &[(&str, &str)] =
-    &[("PADS", "model, data, t0, t1"), ("RESULTS", "model, t0, t1"), ("TEMPORARIES", "t0, t1"), ("FURTHER", "t1")];
+const LISTS: &[(&str, &str)] = &[
+    ("PADS", "model, data, t0, t1"),
+    ("RESULTS", "model, t0, t1"),
+    ("TEMPORARIES", "t0, t1"),
+    ("FURTHER", "t1"),
+    // Loops of an instruction, outermost first; those around the innermost; parts of an address.
+    ("LEVELS", "0, 1, 2, 3, 4, 5"),
+    ("OUTER", "0, 1, 2, 3, 4"),
+    ("ADDRESS", "base, delta0, delta1, delta2, delta3, delta4, delta5"),
+];
 
 /// Tokens without loops over names.
 pub(crate) fn unrolled(tokens: TokenStream) -> Result<TokenStream> {
@@ -99,7 +107,17 @@ fn listed(list: &TokenTree) -> Result<Vec<TokenTree>> {
         .iter()
         .find(|(list, _)| name == list)
         .ok_or_else(|| Error::new(list.span(), format!("`{name}` is not a list of names")))?;
-    Ok(names.split(", ").map(|name| Ident::new(name, list.span()).into()).collect())
+    let named = |token: TokenTree| {
+        let mut token = token;
+        token.set_span(list.span());
+        token
+    };
+    Ok(names
+        .parse::<TokenStream>()?
+        .into_iter()
+        .filter(|token| !matches!(token, TokenTree::Punct(_)))
+        .map(named)
+        .collect())
 }
 
 fn like(group: &Group, stream: TokenStream) -> Group {

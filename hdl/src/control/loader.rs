@@ -259,7 +259,7 @@ pub(crate) fn Loader(widths: &Widths) {
         part_work[x] = microcode.tiles[x];
         part_decode[x].transfer = advance.step;
         part_decode[x].gradient = part_work[x].gradient;
-        part_decode[x].last = ends.last3;
+        part_decode[x].last = ends.last5;
         part_decode[x].write_model = decode.write_model;
         part_decode[x].write_data = decode.write_data;
         beat.write_model = part_decode[x].give_model;

@@ -10,6 +10,7 @@
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::rtl::signal::fit;
 use crate::rtl::wiring::Lines;
+use arch::isa::LEVELS;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
@@ -117,7 +118,7 @@ impl crate::rtl::Leaf for Places {
         let (counter, place) = (self._counter, self._place);
         let mut text = "// places: counters as numbers of rows, columns or groups; what is more than all of them is the largest number."
             .to_owned();
-        for level in 0..4 {
+        for level in 0..LEVELS {
             let name = format!("counter{level}");
             text += &if place == counter {
                 format!("\nassign counters${name} = loops${name};")
@@ -132,22 +133,20 @@ impl crate::rtl::Leaf for Places {
     }
 }
 
-/// The counters of the four loop levels of an instruction.
-#[block(clock, reset, long = "a line of each of the four levels; faults name them")]
+/// The counters of the loops of an instruction. Those that a machine does not have run once.
+#[block(clock, reset)]
 pub(crate) fn LoopNest(widths: &Widths) {
     let bits = widths.counter();
     /// A beat is issued.
     let step: In;
     /// It is the first one of its instruction.
     let fresh: In;
-    /// Counts, less one.
-    let count0: In<bits>;
-    let (count1, count2, count3): In<bits>;
+    for N in LEVELS {
+        /// Counts, less one: of the instruction, and of the one ahead.
+        let (countN, next_countN): In<bits>;
+    }
     /// The instruction ahead becomes current.
     let load: In;
-    /// Its counts, less one.
-    let next_count0: In<bits>;
-    let (next_count1, next_count2, next_count3): In<bits>;
     let ends: Out<LoopEnds> = |name| widths.beat(name);
     let counters: Out<LoopCounters> = |name| widths.beat(name);
     let advance: Out<Advance> = |name| widths.beat(name);
@@ -155,67 +154,42 @@ pub(crate) fn LoopNest(widths: &Widths) {
     let wrap: Out;
     /// After a beat, and after a load: the beat that comes then is the last one.
     let (wrap_stepped, wrap_loaded): Out;
-    let (level0, level1, level2, level3) = LoopLevel(clock, reset, bits);
+    for N in LEVELS {
+        let levelN = LoopLevel(clock, reset, bits);
+        /// Loops inside this one are in their last iterations, have one, and those outside it are in their last ones.
+        let (innerN, inner_singleN, outerN): Local;
+    }
     /// All loops are in their last iterations.
     let last: Flag;
-    /// Those inside a loop are.
-    let inner2: Local;
-    let (inner1, inner0): Local;
-    /// Those inside a loop have one.
-    let inner_single1: Local;
-    let inner_single0: Local;
-    /// Those outside a loop are in their last iterations.
-    let outer2: Local;
-    let outer3: Local;
     let zero: Const<bits> = 0;
 
-    level0.load = load;
-    level0.count = count0;
-    level0.next_count = next_count0;
-    counters.counter0 = level0.counter;
-    ends.first0 = level0.counter == zero;
-    ends.last0 = level0.is_last;
-    level1.load = load;
-    level1.count = count1;
-    level1.next_count = next_count1;
-    counters.counter1 = level1.counter;
-    ends.first1 = level1.counter == zero;
-    ends.last1 = level1.is_last;
-    level2.load = load;
-    level2.count = count2;
-    level2.next_count = next_count2;
-    counters.counter2 = level2.counter;
-    ends.first2 = level2.counter == zero;
-    ends.last2 = level2.is_last;
-    level3.load = load;
-    level3.count = count3;
-    level3.next_count = next_count3;
-    counters.counter3 = level3.counter;
-    ends.first3 = level3.counter == zero;
-    ends.last3 = level3.is_last;
-    inner2 = level3.is_last;
-    inner1 = inner2 && level2.is_last;
-    inner0 = inner1 && level1.is_last;
-    level3.step = step;
-    level2.step = step && inner2;
-    level1.step = step && inner1;
-    level0.step = step && inner0;
+    inner5 = true;
+    inner_single5 = true;
+    for (N, INSIDE) in names![4 5 3 4 2 3 1 2 0 1] {
+        innerN = innerINSIDE && levelINSIDE.is_last;
+        inner_singleN = inner_singleINSIDE && levelINSIDE.is_single;
+        advance.levelN = innerN;
+    }
+    outer0 = true;
+    for (N, OUTSIDE) in names![1 0 2 1 3 2 4 3 5 4] {
+        outerN = outerOUTSIDE && levelOUTSIDE.is_last;
+    }
+    for N in LEVELS {
+        levelN.load = load;
+        levelN.count = countN;
+        levelN.next_count = next_countN;
+        counters.counterN = levelN.counter;
+        ends.firstN = levelN.counter == zero;
+        ends.lastN = levelN.is_last;
+        levelN.step = step && innerN;
+    }
     advance.step = step;
     advance.fresh = fresh;
-    advance.level2 = inner2;
-    advance.level1 = inner1;
-    advance.level0 = inner0;
 
     // The next beat is the last one if a loop comes to its last iteration, those inside it have only one, and those outside it are there.
-    inner_single1 = level3.is_single && level2.is_single;
-    inner_single0 = inner_single1 && level1.is_single;
-    outer2 = level0.is_last && level1.is_last;
-    outer3 = outer2 && level2.is_last;
-    wrap_stepped = (level3.is_near && outer3)
-        || (level2.is_near && level3.is_single && outer2)
-        || (level1.is_near && inner_single1 && level0.is_last)
-        || ((level0.is_near || level0.is_single) && inner_single0);
-    wrap_loaded = level0.next_is_single && level1.next_is_single && level2.next_is_single && level3.next_is_single;
+    wrap_stepped = ((level0.is_near || level0.is_single) && inner_single0)
+        || any!(N in [1, 2, 3, 4, 5], (levelN.is_near && inner_singleN && outerN));
+    wrap_loaded = all!(N in LEVELS, levelN.next_is_single);
     wrap = last;
     if step {
         last = wrap_stepped;
@@ -271,16 +245,16 @@ mod tests {
         clocked(&mut block, |b| &mut b.clock);
         block.reset.next = false;
         // Two times three beats; counts are less one.
-        (block.next_count2.next, block.next_count3.next, block.load.next) = (1, 2, true);
+        (block.next_count4.next, block.next_count5.next, block.load.next) = (1, 2, true);
         settled(&mut block);
         assert!(!block.wrap_loaded.val());
         clocked(&mut block, |b| &mut b.clock);
-        (block.count2.next, block.count3.next, block.load.next, block.step.next) = (1, 2, false, true);
+        (block.count4.next, block.count5.next, block.load.next, block.step.next) = (1, 2, false, true);
         let mut shown = Vec::new();
         for beat in 0..6 {
             settled(&mut block);
             assert_eq!(block.wrap_stepped.val(), beat == 4, "before beat {}", beat + 1);
-            shown.push((block.counters.counter2.val(), block.counters.counter3.val(), block.wrap.val()));
+            shown.push((block.counters.counter4.val(), block.counters.counter5.val(), block.wrap.val()));
             clocked(&mut block, |b| &mut b.clock);
         }
         let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
@@ -297,10 +271,10 @@ mod tests {
         settled(&mut block);
         assert!(block.wrap.val() && block.wrap_stepped.val() && block.wrap_loaded.val());
         // The next one has two beats in any of its loops.
-        for level in 0..4 {
-            let mut counts = [0; 4];
+        for level in 0..LEVELS {
+            let mut counts = [0; LEVELS];
             counts[level] = 1;
-            [block.next_count0.next, block.next_count1.next, block.next_count2.next, block.next_count3.next] = counts;
+            blocks::unroll! { for N in LEVELS { block.next_countN.next = counts[N]; } }
             block.load.next = true;
             settled(&mut block);
             assert!(!block.wrap_loaded.val(), "level {level}");

@@ -114,7 +114,10 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
     }
 
     fn value(&self, name: &str) -> i128 {
-        let bit = |n: u32| i128::from(self._shown[(n / CHUNK_BITS) as usize] >> (n % CHUNK_BITS) & 1);
+        let bit = |n: u32| {
+            let chunk = self._shown.get((n / CHUNK_BITS) as usize).copied().unwrap_or(0);
+            i128::from(chunk >> (n % CHUNK_BITS) & 1)
+        };
         let field = self._layout.field(name);
         fit((0..field.bits).fold(0, |value, b| value | bit(field.lsb + b) << b), field.bits, false)
     }
@@ -126,6 +129,9 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
     /// A field of the instruction with number `index`: constants, and bits that depend on the number.
     fn fixed_field(&self, name: &str, index: &str, columns: &mut Columns) -> String {
         let field = self._layout.field(name);
+        if self.lies_beyond(name) {
+            return format!("{}'d0", field.bits);
+        }
         let bit = |n: u32| columns.bit(&self._chunks, n, index);
         let bits: Vec<String> = (field.lsb..field.lsb + field.bits).rev().map(bit).collect();
         if bits.len() == 1 { bits[0].clone() } else { format!("{{{}}}", bits.join(", ")) }
@@ -156,8 +162,16 @@ end
         self._notes.iter().enumerate().filter_map(line).collect()
     }
 
+    /// Whether an instruction of this machine does not have the field: it is 0.
+    fn lies_beyond(&self, name: &str) -> bool {
+        self._layout.field(name).lsb >= self._layout.bits
+    }
+
     fn slice(&self, word: &str, name: &str) -> String {
         let field = self._layout.field(name);
+        if self.lies_beyond(name) {
+            return format!("{}'d0", field.bits);
+        }
         chunked_slice(word, field.lsb, field.bits)
     }
 
@@ -171,6 +185,10 @@ end
         let for_scalar = for_scalar.map(|name| ("for_scalar$0", *name));
         let for_columns = for_columns.map(|name| ("for_columns$0", *name));
         for (bundle, name) in fields.chain(tiles).chain(for_scalar).chain(for_columns) {
+            if self.lies_beyond(name) {
+                text += &format!("assign {bundle}${name} = {};\n", self.slice("", name));
+                continue;
+            }
             let bits = self._layout.field(name).bits;
             let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
             text += &format!("reg {range}held_{name};\n");
@@ -262,7 +280,13 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         // The fields that pace lie in front, but for `emit`, of which only the current instruction's counts. Deep programs
         // take what memory there is; of shallow ones a block memory would be nearly empty, and far from where it is read.
         let end = |name: &&str| self._layout.field(name).lsb + self._layout.field(name).bits;
-        let paced = P::BITS.iter().chain(P::WORDS).filter(|name| **name != "emit").map(end).max().unwrap_or(0);
+        let paced = P::BITS
+            .iter()
+            .chain(P::WORDS)
+            .filter(|name| **name != "emit" && !self.lies_beyond(name))
+            .map(end)
+            .max()
+            .unwrap_or(0);
         let depth = self._chunks.len();
         let early = if depth <= SHALLOW_DEPTH {
             self._layout.chunks()

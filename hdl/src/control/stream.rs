@@ -145,7 +145,9 @@ pub(crate) fn Pacer(widths: &Widths) {
 #[block(clock)]
 pub(crate) fn AddressGenerator(bits: u32) {
     let advance: In<Advance> = |_| 1;
-    let (base, delta0, delta1, delta2, delta3): In<bits>;
+    for PART in ADDRESS {
+        let PART: In<bits>;
+    }
     let address: Out<bits>;
     let delta: Local<bits>;
     let held: Register<bits>;
@@ -154,8 +156,8 @@ pub(crate) fn AddressGenerator(bits: u32) {
     if advance.fresh {
         address = base;
     }
-    delta = delta3;
-    for N in [2, 1, 0] {
+    delta = delta5;
+    for N in [4, 3, 2, 1, 0] {
         if advance.levelN {
             delta = deltaN;
         }
@@ -234,7 +236,7 @@ macro_rules! wire_loops {
     (of $self:ident, $wiring:ident, $loading:ident) => {
         blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             loops.load = $loading.load;
-            for N in [0, 1, 2, 3] {
+            for N in LEVELS {
                 loops.countN = microcode.pacing.countN;
                 loops.next_countN = microcode.ahead.countN;
             }
@@ -253,7 +255,7 @@ macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
         blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             destination.advance = advance.q;
-            for PART in [base, delta0, delta1, delta2, delta3] { destination.PART = work.q.destination_PART; }
+            for PART in ADDRESS { destination.PART = work.q.destination_PART; }
         ); }
     };
 }
@@ -263,12 +265,12 @@ macro_rules! wire_reads {
     ($self:ident, $wiring:ident) => {
         blocks::unroll! { crate::rtl::wiring::wires!($self, $wiring;
             data.advance = advance.q;
-            for PART in [base, delta0, delta1, delta2, delta3] { data.PART = work.q.data_PART; }
+            for PART in ADDRESS { data.PART = work.q.data_PART; }
             data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
             for PAD in TEMPORARIES {
                 PAD.advance = advance.q;
-                for PART in [base, delta0, delta1, delta2, delta3] { PAD.PART = work.q.PAD_PART; }
+                for PART in ADDRESS { PAD.PART = work.q.PAD_PART; }
             }
             beat.valid = advance.q.step;
             for PART in [first, last] { beat.PART = decode.PART; }

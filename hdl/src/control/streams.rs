@@ -33,29 +33,33 @@ pub(crate) fn AluDecode(widths: &Widths) {
     for PAD in RESULTS {
         let write_PAD: Out;
     }
-    let (one_level, two_levels, three_levels, four_levels): Const<reduce> = (1, 2, 3, 4);
+    for N in LEVELS {
+        /// Loops inside this one are in their first and last iterations.
+        let (firstN, lastN): Local;
+    }
+    let (levels1, levels2, levels3, levels4, levels5, levels6): Const<reduce> = (1, 2, 3, 4, 5, 6);
     for PAD in RESULTS {
         let PAD: Const<write> =
             Pad::ALL.into_iter().find(|pad| Pad::NAMES[*pad as usize] == stringify!(PAD)).map_or(0, |pad| pad as u32);
     }
 
+    first5 = true;
+    last5 = true;
+    for (N, INSIDE) in names![4 5 3 4 2 3 1 2 0 1] {
+        firstN = firstINSIDE && loops.firstINSIDE;
+        lastN = lastINSIDE && loops.lastINSIDE;
+    }
     first = true;
     last = true;
-    if reduce >= one_level {
-        first = loops.first3;
-        last = loops.last3;
+    for (COUNT, N) in names![1 4 2 3 3 2 4 1 5 0] {
+        if reduce >= levelsCOUNT {
+            first = firstN;
+            last = lastN;
+        }
     }
-    if reduce >= two_levels {
-        first = loops.first3 && loops.first2;
-        last = loops.last3 && loops.last2;
-    }
-    if reduce >= three_levels {
-        first = loops.first3 && loops.first2 && loops.first1;
-        last = loops.last3 && loops.last2 && loops.last1;
-    }
-    if reduce >= four_levels {
-        first = loops.first3 && loops.first2 && loops.first1 && loops.first0;
-        last = loops.last3 && loops.last2 && loops.last1 && loops.last0;
+    if reduce >= levels6 {
+        first = first0 && loops.first0;
+        last = last0 && loops.last0;
     }
     for PAD in RESULTS {
         write_PAD = write == PAD;
@@ -153,7 +157,7 @@ pub(crate) fn AluStream(widths: &Widths) {
     busy = pacer.busy;
 
     model.advance = advance;
-    for NAME in [base, delta0, delta1, delta2, delta3] {
+    for NAME in ADDRESS {
         model.NAME = work.model_NAME;
     }
     wire_reads!();
@@ -180,7 +184,7 @@ pub(crate) fn AluStream(widths: &Widths) {
             beat.write_PAD = tile_gates[t].give_PAD;
         }
         parks[t].advance = advance;
-        for NAME in [base, delta0, delta1, delta2, delta3] {
+        for NAME in ADDRESS {
             parks[t].NAME = tile_work[t].park_NAME;
         }
         if sum_gates.is_empty() {

@@ -7,9 +7,11 @@
 //! is an increment.
 
 use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text};
+use crate::datapath::pair;
 use crate::datapath::shift::{chosen, unused_code};
 use crate::rtl::bundle::bundle;
 use arch::amounts::Amounts;
+use arch::device::Leaves;
 use arch::number::{word_max, word_min, wrap};
 use blocks::block;
 use rust_hdl_core::prelude::*;
@@ -185,7 +187,7 @@ bundle! {
 /// Second stage for PEs: saturates before it rounds, so that the last stage only adds the bit by which it rounds up. Where the floor
 /// is one below the smallest word, rounding up saves it; where it is the largest word, rounding up is one too much.
 #[block(clock, leaf)]
-pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize) {
+pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize, leaves: Leaves) {
     let part: In<Chosen> = |name| chosen_width(name, word, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
     let number: In<{ amounts.index_bits() }>;
@@ -194,6 +196,7 @@ pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize) {
     /// The word is 0 if the value is negative. One on machines with rectifiers.
     let positive: [In; rectifiers];
     let clamped: Out<Clamped> = |_| word;
+    let _leaves: Leaves = leaves;
 }
 
 impl crate::rtl::Leaf for Clamp {
@@ -223,13 +226,17 @@ impl crate::rtl::Leaf for Clamp {
     }
     fn text(&self) -> String {
         let word = self.clamped.word.width();
+        let fitting = pair::text(self._leaves, "fitting", word, ["outside", "limit", "floor"]);
         format!(
             "// clamp: saturates the floor, and says whether it is rounded up: to nearest, ties to even; or 1 if negative, else 0.
 {}wire up = part$window[0] & (sticky | part$window[1]);
 wire full = ~part$window[{word}] & (&part$window[{top}:1]);
 wire differs = part$sign ^ part$window[{word}];
-always @(posedge clock) begin
-    clamped$word <= negative ? {word}'d0 : {rectified}over | differs ? {{part$sign, {{{top}{{~part$sign}}}}}} : part$window[{word}:1];
+wire outside = over | differs;
+wire [{top}:0] limit = {{part$sign, {{{top}{{~part$sign}}}}}};
+wire [{top}:0] floor = part$window[{word}:1];
+{fitting}always @(posedge clock) begin
+    clamped$word <= negative ? {word}'d0 : {rectified}fitting;
     clamped$up <= negative ? part$sign : {not_rectified}up & ~over & ~differs & ~full;
     clamped$saturated <= ~negative & (over | (differs ^ (up & full)));
 end",

@@ -19,11 +19,13 @@ pub(crate) fn LevelBounds(widths: &Widths) {
     let level: In<bits>;
     let loops: In<LoopEnds> = |name| widths.beat(name);
     let (first, last): Out;
-    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
+    for N in LEVELS {
+        let levelN: Const<bits> = N;
+    }
 
     first = true;
     last = true;
-    for N in [0, 1, 2, 3] {
+    for N in LEVELS {
         if level == levelN {
             first = loops.firstN;
             last = loops.lastN;
@@ -39,12 +41,14 @@ pub(crate) fn LevelPick(widths: &Widths) {
     let loops: In<LoopCounters> = |_| widths.place();
     let picked: Out;
     let counter: Out<{ widths.place() }>;
-    let (level0, level1, level2, level3): Const<bits> = (0, 1, 2, 3);
+    for N in LEVELS {
+        let levelN: Const<bits> = N;
+    }
     let zero: Const<{ widths.place() }> = 0;
 
     picked = false;
     counter = zero;
-    for N in [0, 1, 2, 3] {
+    for N in LEVELS {
         if level == levelN {
             picked = true;
             counter = loops.counterN;
@@ -232,35 +236,28 @@ pub(crate) fn RowMask(widths: &Widths) {
     let (above, below, chosen): In<columns>;
     /// Bit c: PE c of this row takes part.
     let mask: Out<columns>;
-    let (above_here, below_here, chosen_here): Local<columns>;
+    /// The bounds of columns as they hold in this row.
+    let (above_here, below_here): Local<columns>;
+    /// The row has PEs that take part, if their columns do. Three bits decide for every column.
+    let (taken, open_above, open_below): Local;
     let nothing: Const<columns> = 0;
     let everything: Ones<columns>;
 
-    above_here = nothing;
-    if flat {
-        if row > low {
-            above_here = everything;
-        }
-        if row == low {
-            above_here = above;
-        }
-    } else if row >= low {
-        above_here = above;
+    taken = row >= low && (row < high || (flat && row == high)) && (!pick || picked == row_counter);
+    open_above = flat && row != low;
+    open_below = flat && row != high;
+    above_here = above;
+    if open_above {
+        above_here = everything;
     }
-    below_here = nothing;
-    if row < high {
-        below_here = below;
-        if flat {
-            below_here = everything;
-        }
-    } else if flat && row == high {
-        below_here = below;
+    below_here = below;
+    if open_below {
+        below_here = everything;
     }
-    chosen_here = chosen;
-    if pick && picked != row_counter {
-        chosen_here = nothing;
+    mask = above_here & below_here & chosen;
+    if !taken {
+        mask = nothing;
     }
-    mask = above_here & below_here & chosen_here;
 }
 
 /// Which PEs of one row belong to the picked group of the input stream; the groups are constants of the row.

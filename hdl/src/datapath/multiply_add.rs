@@ -6,6 +6,7 @@
 //! All its registers are those of a multiplier block, which is why operands come unregistered. Where synthesisers do not find
 //! that out by themselves, the block is named: [`Leaves`] says for which family.
 
+use crate::beats::Widths;
 use crate::datapath::multiplier;
 use crate::datapath::pe::StartControl;
 use arch::device::{self, Leaves, filled};
@@ -22,10 +23,17 @@ pub(crate) const COMBINE_BITS: u32 = 2;
 ///
 /// On machines with extremes also the larger or the smaller of `first ? start : sum` and `a * b`, where `start` is the least or the
 /// greatest number there is if there is none, or outside the mask, where `a * b` does not count.
+///
+/// A block of the device that adds before it multiplies joins `b` and the immediate itself.
 #[block(clock, leaf)]
-pub(crate) fn MultiplyAdd(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) {
+pub(crate) fn MultiplyAdd(widths: &Widths) {
+    let (word, accumulator, extremes, leaves) = (widths.factor, widths.accumulator, widths.extremes, widths.leaves);
+    let joins = takes_immediate(widths);
     /// Factors, t+1.
     let (a, b): In<word, signed>;
+    /// The immediate in place of `b`, or 0, and whether `b` is no operand; t+1.
+    let immediate: [In<word, signed>; joins];
+    let without_b: [In; joins];
     /// The mask admits this PE, t+1.
     let admitted: In;
     /// Where the sum starts, t+2.
@@ -39,6 +47,17 @@ pub(crate) fn MultiplyAdd(word: u32, accumulator: u32, extremes: bool, leaves: L
     let sum: Out<accumulator, signed>;
     let _leaves: Leaves = leaves;
     let _held: Held = Held::default();
+}
+
+/// The block of the device that does all of it.
+fn block(leaves: Leaves, word: u32, accumulator: u32, extremes: bool) -> Option<&'static device::MultiplyAdd> {
+    leaves.multiply_add.filter(|block| word <= block.factor && accumulator <= block.sum && !extremes)
+}
+
+/// Whether that block takes the immediate of operand `b`: not where `b` is also subtracted from `a`.
+pub(crate) fn takes_immediate(widths: &Widths) -> bool {
+    let found = block(widths.leaves, widths.factor, widths.accumulator, widths.extremes);
+    found.is_some() && widths.factor == widths.word
 }
 
 /// The registers before the sum.
@@ -88,9 +107,11 @@ impl crate::rtl::Leaf for MultiplyAdd {
                 let (combine, starts) = (code(control.combine_t2.val()), control.starts_t2.val());
                 if starts && admitted || !combine.compares() { self.start.val() } else { combine.identity(width) }
             };
+            let pad = if self.without_b.iter().any(Signal::<In, Bit>::val) { 0 } else { self.b.val() };
+            let joined = self.immediate.iter().fold(pad, |b, immediate| b + immediate.val());
             self._held = Held {
                 a: if self.admitted.val() { self.a.val() } else { 0 },
-                b: if self.admitted.val() { self.b.val() } else { 0 },
+                b: if self.admitted.val() { joined } else { 0 },
                 product: a * b,
                 start: self.starts.first().map_or(self.start.val(), starts),
                 admitted: self.admitted.val(),
@@ -100,10 +121,10 @@ impl crate::rtl::Leaf for MultiplyAdd {
     }
     fn text(&self) -> String {
         let (word, width) = (self.a.width(), self.sum.width());
-        let block = self._leaves.multiply_add.filter(|block| word <= block.factor && width <= block.sum);
-        match block {
-            _ if !self.starts.is_empty() => comparing(word, width, self._leaves),
-            Some(block) => one_block(block, word, width),
+        let extremes = !self.starts.is_empty();
+        match block(self._leaves, word, width, extremes) {
+            Some(block) => one_block(block, word, width, !self.immediate.is_empty()),
+            None if extremes => comparing(word, width, self._leaves),
             None => adding(word, width, self._leaves),
         }
     }
@@ -188,10 +209,15 @@ end",
 }
 
 /// One block of the device: its registers are those of the page.
-fn one_block(block: &device::MultiplyAdd, word: u32, width: u32) -> String {
+fn one_block(block: &device::MultiplyAdd, word: u32, width: u32, joins: bool) -> String {
     let (last, top) = (width - 1, block.sum - 1);
     let unused =
         if width < block.sum { format!("wire unused_total = &total[{top}:{width}];\n") } else { String::new() };
+    let (added, without_b) = if joins {
+        (extended("immediate$0", word, block.added), "~admitted | without_b$0")
+    } else {
+        (format!("{}'d0", block.added), "~admitted")
+    };
     let text = filled(
         &block.text,
         &[
@@ -200,6 +226,8 @@ fn one_block(block: &device::MultiplyAdd, word: u32, width: u32) -> String {
             ("a", &extended("a", word, block.port)),
             ("b", &extended("b", word, block.factor)),
             ("c", &extended("start", width, block.sum)),
+            ("added", &added),
+            ("without_b", without_b),
         ],
     );
     text.trim_end().to_owned()
@@ -209,6 +237,11 @@ fn one_block(block: &device::MultiplyAdd, word: u32, width: u32) -> String {
 mod tests {
     use super::*;
     use crate::rtl::signal::clocked;
+
+    /// Factors of 8 bits and sums of 20.
+    fn of_bytes(extremes: bool) -> MultiplyAdd {
+        MultiplyAdd::new(&Widths { factor: 8, accumulator: 20, extremes, ..Widths::of_grid(1, 1) })
+    }
 
     /// What a beat does: start, a (b is 1), and three conditions.
     struct Beat {
@@ -241,7 +274,7 @@ mod tests {
     #[test]
     fn sums_wrap() {
         for extremes in [false, true] {
-            let mut block = MultiplyAdd::new(8, 20, extremes, Leaves::GENERIC);
+            let mut block = of_bytes(extremes);
             block.connect_all();
             let mut next = |new: Beat| beat(&mut block, &new);
             let first = Beat { start: Some(-(1 << 19)), first: true, combine: Combine::Subtract, ..SUM };
@@ -255,7 +288,7 @@ mod tests {
 
     #[test]
     fn extremes_begin_with_the_start_or_with_nothing() {
-        let mut block = MultiplyAdd::new(8, 20, true, Leaves::GENERIC);
+        let mut block = of_bytes(true);
         block.connect_all();
         let mut next = |new: Beat| beat(&mut block, &new);
         let (largest, smallest) =

@@ -7,12 +7,13 @@ use crate::datapath::arithmetic::RoundStage;
 use crate::datapath::listed::{Clamp, ListedShift, Step};
 use crate::datapath::shift::{Shifter, code_bits};
 use arch::amounts::Amounts;
+use arch::device::Leaves;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// The word of a sum.
 #[block(clock, wires)]
-pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, rectifiers: usize) {
+pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, rectifiers: usize, leaves: Leaves) {
     let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
     let sum: In<width>;
     /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
@@ -29,7 +30,7 @@ pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, rectifiers: usize)
     let positive_t6: [Delay<1, 1>; barrel * rectifiers];
     let round = [RoundStage(clock, word, rectifiers); barrel];
     let listed = [ListedShift(clock, width, word, word, amounts); listed];
-    let clamp = [Clamp(clock, word, amounts, rectifiers); listed];
+    let clamp = [Clamp(clock, word, amounts, rectifiers, leaves); listed];
     let step = [Step(clock, word); listed];
 
     if listed.is_empty() {
@@ -75,7 +76,7 @@ mod tests {
         let some: [&[u32]; 7] = [&[0], &[7], &[40], &[0, 1], &[2, 8, 15], &[0, 7, 8, 16], &[1, 2, 7, 8, 9, 15, 16, 63]];
         let lists = some.into_iter().map(|list| (Amounts::of(list.iter().copied()).unwrap(), list));
         for (amounts, list) in lists.chain([(Amounts::ANY, all)]) {
-            let mut block = Narrow::new(width, word, amounts, 0);
+            let mut block = Narrow::new(width, word, amounts, 0, Leaves::GENERIC);
             let mut code = AmountCode::new(amounts, arch::isa::SHIFT_BITS);
             block.connect_all();
             code.connect_all();
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn a_sign_is_one_or_nothing() {
         for amounts in [Amounts::ANY, Amounts::of([0, 3]).unwrap()] {
-            let mut block = Narrow::new(16, 8, amounts, 0);
+            let mut block = Narrow::new(16, 8, amounts, 0, Leaves::GENERIC);
             block.connect_all();
             for (value, word) in [(-(1 << 15), 1), (-1, 1), (0, 0), (300, 0)] {
                 (block.sum.next, block.negative.next) = (value, true);

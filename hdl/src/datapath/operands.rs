@@ -1,7 +1,7 @@
 //! Operand selection of a PE: the factors, and the addend.
 
 use crate::beats::Widths;
-use crate::datapath::multiply_add::extended;
+use crate::datapath::multiply_add::{extended, takes_immediate};
 use crate::datapath::pair;
 use crate::datapath::pe::pe_width;
 use crate::rtl::signal::GetBit;
@@ -31,6 +31,8 @@ pub(crate) fn OperandSelect(widths: &Widths) {
     let (a, b): Out<{ widths.factor }, signed>;
     let c: Out<{ widths.word }, signed>;
     let _leaves: Leaves = widths.leaves;
+    /// The immediate of operand `b` goes past this block.
+    let _past: bool = takes_immediate(widths);
 }
 
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
@@ -42,6 +44,9 @@ pub(crate) const PAIRS: usize = Pad::COUNT.div_ceil(2);
 /// Bits that select operand `b` or `c`: the second one of a pair of pads, each pair, an immediate or nothing. Tables of four inputs choose in each pair
 /// and join what they have; tables of six choose among all pads.
 pub(crate) const SELECTION_BITS: u32 = PAIRS as u32 + 2;
+
+/// The bit of these that says that no pad is an operand.
+pub(crate) const NO_PAD: usize = PAIRS + 1;
 
 /// These bits of a code.
 pub(crate) fn selection(code: i128) -> i128 {
@@ -97,7 +102,7 @@ impl crate::rtl::Leaf for OperandSelect {
             pads.chunks(2).enumerate().map(chosen).fold(immediate, |joined, pad| joined | pad)
         };
         let a = pads[self.select_a.val() as usize % pads.len()];
-        let b = joined(self.select_b.val(), self.immediate_b.val());
+        let b = joined(self.select_b.val(), if self._past { 0 } else { self.immediate_b.val() });
         let square = self.select_a.val().get_bit(SQUARE_BIT as usize);
         (self.a.next, self.b.next) = if square { (a - b, a - b) } else { (a, b) };
         if self.clock.pos_edge() {
@@ -111,19 +116,22 @@ impl crate::rtl::Leaf for OperandSelect {
         let joined = |operand: &str| {
             let (select, immediate) = (format!("select_{operand}"), format!("immediate_{operand}"));
             let pairs = chosen(&format!("{select}[0]"));
-            let immediate_bit = PAIRS + 1;
             let declared = format!("wire [{}:0] pad_{operand} =", word - 1);
             let name = format!("chosen_{operand}");
             if self._leaves.pair.is_some() {
-                let (by, pad) = (format!("{select}[{immediate_bit}]"), format!("pad_{operand}"));
-                let text = pair::text(self._leaves, &name, word, [&by, &immediate, &pad]);
+                let (by, pad) = (format!("{select}[{NO_PAD}]"), format!("pad_{operand}"));
+                let text = if self._past && operand == "b" {
+                    format!("wire unused_past = &{{{by}, {immediate}}};\nwire [{}:0] {name} = {pad};\n", word - 1)
+                } else {
+                    pair::text(self._leaves, &name, word, [&by, &immediate, &pad])
+                };
                 let pad = among(&pairs, |pair| format!("{select}[{}]", pair + 1));
                 format!("wire unused_{operand} = {select}[1];\n{declared} {pad};\n{text}")
             } else {
                 let gated = |(pair, pads)| format!("({{{word}{{{select}[{}]}}}} & ({pads}))", pair + 1);
                 let pads = pairs.iter().enumerate().map(gated).collect::<Vec<_>>().join(" | ");
                 format!(
-                    "wire unused_{operand} = {select}[{immediate_bit}];\n{declared} {pads};\nwire [{}:0] {name} = pad_{operand} | {immediate};\n",
+                    "wire unused_{operand} = {select}[{NO_PAD}];\n{declared} {pads};\nwire [{}:0] {name} = pad_{operand} | {immediate};\n",
                     word - 1
                 )
             }

@@ -18,7 +18,7 @@ use crate::datapath::exchange::{JoinedParts, LeavingSum, SumPort};
 use crate::datapath::memory::Scratchpad;
 use crate::datapath::multiply_add::MultiplyAdd;
 use crate::datapath::narrow::Narrow;
-use crate::datapath::operands::{OperandSelect, SELECTION_BITS};
+use crate::datapath::operands::{NO_PAD, OperandSelect, SELECTION_BITS};
 use crate::datapath::shift::{Align, code_bits};
 use crate::datapath::tiles::{ParkControl, StartSelect};
 use crate::datapath::write_port::WritePort;
@@ -173,8 +173,8 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let gradient_port = [SumPort(widths.gradient, accumulator); exchanges];
     let select = OperandSelect(clock, widths);
     let aligner = Align(word, accumulator, widths.alignments);
-    let multiply_add = MultiplyAdd(clock, widths.factor, accumulator, widths.extremes, widths.leaves);
-    let narrow = Narrow(clock, accumulator, word, widths.shifts, widths.rectifiers);
+    let multiply_add = MultiplyAdd(clock, widths);
+    let narrow = Narrow(clock, accumulator, word, widths.shifts, widths.rectifiers, widths.leaves);
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();
@@ -208,6 +208,10 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     multiply_add.a = select.a;
     multiply_add.b = select.b;
     multiply_add.admitted = admitted_t1;
+    for n in 0..multiply_add.immediate.len() {
+        multiply_add.immediate[n] = control.immediate_b_t1;
+        multiply_add.without_b[n] = control.b_t1.bit(NO_PAD);
+    }
     multiply_add.valid = control.valid_t3;
     multiply_add.first = control.first_t3;
     multiply_add.combine = control.combine_t3;

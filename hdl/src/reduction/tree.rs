@@ -6,10 +6,13 @@
 //!     2 ── ∘ ──┘
 //!
 //! A row's tree has at least one level, and that level is 0 in cycles in which the accumulators hold no finished sum. On machines
-//! with extremes each level is told what to do with its inputs, one cycle after the level before it.
+//! with extremes each level is told what to do with its inputs, one cycle after the level before it. Families with blocks that add have trees
+//! of these instead ([`crate::reduction::adders`]).
 
 use crate::datapath::multiply_add::COMBINE_BITS;
+use crate::reduction::adders::{self, BlockTree};
 use crate::reduction::node::Node;
+use arch::device::Leaves;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
@@ -17,8 +20,9 @@ use rust_hdl_core::prelude::*;
 ///
 /// `max(1, ceil(log2(terms)))` levels of registers.
 #[block(clock, wires)]
-pub(crate) fn RowTree(terms: u32, width: u32, extremes: bool) {
-    let pairs = terms.div_ceil(2);
+pub(crate) fn RowTree(terms: u32, width: u32, extremes: bool, leaves: Leaves) {
+    let in_blocks = adders::block(leaves, terms, width, extremes).is_some();
+    let pairs = if in_blocks { 0 } else { terms.div_ceil(2) };
     /// The accumulators hold sums.
     let give: In;
     /// How they are combined. One on machines with extremes.
@@ -29,21 +33,31 @@ pub(crate) fn RowTree(terms: u32, width: u32, extremes: bool) {
     let combined: [Out<COMBINE_BITS>; extremes];
     let pairs = [Node(clock, width, true, extremes && 2 * n + 1 < terms); pairs];
     let combine_after: [Register<COMBINE_BITS>; extremes];
-    let above = AdderTree(clock, pairs, width, extremes);
+    let above = [AdderTree(clock, pairs, width, extremes, leaves); !in_blocks];
     /// Partner of a lone accumulator.
-    let zero: [Const<width>; terms % 2] = 0;
+    let zero: [Const<width>; !in_blocks && terms % 2 == 1] = 0;
+    let blocks = [BlockTree(clock, terms, width, true, leaves); in_blocks];
 
-    sum = above.sum;
-    for n in 0..combine.len() {
-        combine_after[n] = combine[n];
-        above.combine[n] = combine_after[n];
-        combined[n] = above.combined[n];
+    for n in 0..blocks.len() {
+        blocks[n].give[0] = give;
+        for t in 0..terms.len() {
+            blocks[n].terms[t] = terms[t];
+        }
+        sum = blocks[n].sum;
+    }
+    for a in 0..above.len() {
+        sum = above[a].sum;
+        for n in 0..combine.len() {
+            combine_after[n] = combine[n];
+            above[a].combine[n] = combine_after[n];
+            combined[n] = above[a].combined[n];
+        }
     }
     for pair in 0..pairs.len() {
         let (left, right) = (2 * pair, 2 * pair + 1);
         pairs[pair].give[0] = give;
         pairs[pair].a = terms[left];
-        above.terms[pair] = pairs[pair].sum;
+        above[0].terms[pair] = pairs[pair].sum;
         for n in 0..pairs[pair].combine.len() {
             pairs[pair].combine[n] = combine[n];
         }
@@ -77,8 +91,9 @@ fn levels(terms: usize) -> Vec<Level> {
 ///
 /// `ceil(log2(terms))` levels of registers.
 #[block(clock, wires)]
-pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool) {
-    let levels = levels(terms as usize);
+pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool, leaves: Leaves) {
+    let in_blocks = adders::block(leaves, terms, width, extremes).is_some();
+    let levels = if in_blocks { Vec::new() } else { levels(terms as usize) };
     let pairs = levels.iter().flat_map(|level| (0..level.width.div_ceil(2)).map(|n| 2 * n + 1 < level.width));
     let pairs = pairs.collect::<Vec<bool>>();
     /// How the terms are combined. One on machines with extremes.
@@ -93,6 +108,7 @@ pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool) {
     let combine_after: [Register<COMBINE_BITS>; if extremes { levels.len() } else { 0 }];
     /// Partner of a lone input.
     let zero: [Const<width>; pairs.contains(&false)] = 0;
+    let blocks = [BlockTree(clock, terms, width, false, leaves); in_blocks];
     let _levels: Vec<Level> = levels;
 
     for level in 0.._levels.len() {
@@ -127,7 +143,15 @@ pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool) {
             combine_after[level] = combine_after[level - 1];
         }
     }
-    if nodes.is_empty() {
+    for n in 0..blocks.len() {
+        for t in 0..terms.len() {
+            blocks[n].terms[t] = terms[t];
+        }
+        sum = blocks[n].sum;
+    }
+    if !blocks.is_empty() {
+        // Nothing compares.
+    } else if nodes.is_empty() {
         sum = terms[0];
         combined = combine;
     } else {
@@ -145,7 +169,7 @@ mod tests {
 
     #[test]
     fn terms_meet_level_by_level() {
-        let mut block = RowTree::new(5, 16, false);
+        let mut block = RowTree::new(5, 16, false, Leaves::GENERIC);
         block.connect_all();
         for (n, term) in block.terms.iter_mut().enumerate() {
             term.next = 1 << n;
@@ -162,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_single_term_passes_at_once() {
-        let mut block = AdderTree::new(1, 16, false);
+        let mut block = AdderTree::new(1, 16, false, Leaves::GENERIC);
         block.connect_all();
         block.terms[0].next = 9;
         clocked(&mut block, |b| &mut b.clock);

@@ -3,6 +3,7 @@
 use super::watch::StreamView;
 use arch::isa::{
     AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
+    innermost,
 };
 use arch::machine::Machine;
 use arch::registers;
@@ -65,7 +66,7 @@ impl Timed for RootInstruction {
         self.interval
     }
     fn loops(&self) -> [u32; LEVELS] {
-        [1, 1, 1, self.count]
+        innermost(1, [self.count])
     }
     fn ends(&self) -> bool {
         self.end

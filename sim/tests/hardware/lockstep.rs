@@ -97,14 +97,14 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
-/// A grid that also takes the largest or smallest, and squares differences.
+/// A grid that also takes the largest or smallest, and squares differences, in more loops.
 fn comparing(spec: &MachineSpec) -> MachineSpec {
-    MachineSpec { extremes: Some(true), squares: Some(true), ..spec.clone() }
+    MachineSpec { loops: Some(6), extremes: Some(true), squares: Some(true), ..spec.clone() }
 }
 
-/// A grid with a scalar unit.
+/// A grid with a scalar unit, and a loop more.
 fn with_unit(spec: &MachineSpec) -> MachineSpec {
-    MachineSpec { scalar: Some(true), ..spec.clone() }
+    MachineSpec { scalar: Some(true), loops: Some(5), ..spec.clone() }
 }
 
 /// The array makes products of many beats at once; its slow twin makes each by itself. Grids whose rows fill no vector, sums of 48, 62, 80
@@ -348,30 +348,47 @@ fn leaves(family: &str) -> Leaves {
     Family::named(family).expect("a family").leaves()
 }
 
-fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &str)) {
+fn check_cells(leaves: Leaves, cell: &str, model: &str, mistakes: &[(&str, &str)]) {
     let machine = Machine::try_from(few_amounts()[0].clone()).expect("a valid grid");
     let mut rtl = hdl::elaborate_with(&machine, leaves);
     assert!(rtl.verilog.contains(cell));
     rtl.verilog += model;
     check_rtl(&machine, &rtl, 0..50);
-    assert!(rtl.verilog.contains(right), "the text has changed");
-    rtl.verilog = rtl.verilog.replace(right, wrong);
-    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
-    assert!(found.is_err(), "PEs outside the mask added something and nobody noticed");
+    for (right, wrong) in mistakes {
+        assert!(rtl.verilog.contains(right), "the text has changed");
+        let broken = Rtl { verilog: rtl.verilog.replace(right, wrong), ..rtl.clone() };
+        let found = std::panic::catch_unwind(|| check_rtl(&machine, &broken, 0..100));
+        assert!(found.is_err(), "{wrong} changed something and nobody noticed");
+    }
 }
 
 #[test]
 fn cells_of_ultrascale() {
     let model = include_str!("lockstep/ultrascale.v");
-    let resets = (".RSTA(~admitted), .RSTB(~admitted)", ".RSTA(1'b0), .RSTB(1'b0)");
-    check_cells(leaves("xcup"), "DSP48E2", model, resets);
+    let resets = (".RSTA(~admitted), .RSTB(~admitted | without_b_0)", ".RSTA(1'b0), .RSTB(without_b_0)");
+    let joined = ("~admitted | without_b_0", "~admitted");
+    let gates = (".RSTA(~give_0), .RSTB(~give_0), .RSTC(~give_0)", ".RSTA(1'b0), .RSTB(1'b0), .RSTC(1'b0)");
+    check_cells(leaves("xcup"), "DSP48E2", model, &[resets, joined, gates]);
+}
+
+/// Trees whose groups have one, two, three and four terms.
+#[test]
+fn trees_of_blocks() {
+    let model = include_str!("lockstep/ultrascale.v");
+    for (rows, columns) in [(5, 6), (1, 7)] {
+        let machine = Machine::try_from(grid(rows, columns, 16)).expect("a valid grid");
+        let mut rtl = hdl::elaborate_with(&machine, leaves("xcup"));
+        assert!(rtl.verilog.contains("module block_tree"));
+        rtl.verilog += model;
+        check_rtl(&machine, &rtl, 0..30);
+    }
 }
 
 /// The model is the one that netlists are simulated with.
 #[test]
 fn cells_of_ecp5() {
     let model = include_str!("../../../fpga/families/ecp5/cells.v");
-    check_cells(leaves("ecp5"), "MULT18X18D", model, (".RST0(~admitted)", ".RST0(1'b0)"));
+    check_cells(leaves("ecp5"), "MULT18X18D", model, &[(".RST0(~admitted)", ".RST0(1'b0)")]);
 }
 
 /// The Rust side of every block, which rust-hdl's simulator runs.

@@ -114,7 +114,7 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The board's clocks are impossible.
     pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
-        let leaves = self.facts.device.family().leaves();
+        let leaves = resources::leaves(design.machine(), self.facts.device.family(), &self.facts.resources);
         let Some(io) = &self.facts.io else {
             return Ok(hdl::elaborate_with(design, leaves));
         };
@@ -238,7 +238,7 @@ impl<'a> Hardware<'a> {
         let (machine, taken) = (design.machine(), self.taken(netlist));
         let family = self.facts.device.family();
         let store = self.store(machine).unwrap_or_default();
-        let grid = resources::estimate(design, Some(family));
+        let grid = resources::estimate(design, Some(family)).within(&self.facts.resources);
         let Estimate { lut, ff, dsp, bram, .. } = resources::beside_store(grid, machine, family, store);
         // A grid takes no large memory.
         let estimated = [lut, ff, dsp, bram, 0];

@@ -7,6 +7,7 @@
 
 use crate::Project;
 use crate::build::verilog;
+use crate::resources;
 use crate::writing::Files;
 use arch::Machine;
 use arch::rtl::Rtl;
@@ -16,8 +17,8 @@ use fpga::vivado;
 pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &Rtl, around: Vec<String>) {
     let Some(facts) = project.board.facts().filter(|facts| facts.device.family().processor) else { return };
     let core = &project.core();
-    let [generic, grid] =
-        [generic, &hdl::elaborate_with(machine, facts.device.family().leaves())].map(|rtl| rtl.named(core).verilog);
+    let leaves = resources::leaves(machine, facts.device.family(), &facts.resources);
+    let [generic, grid] = [generic, &hdl::elaborate_with(machine, leaves)].map(|rtl| rtl.named(core).verilog);
     let sources: Vec<String> = verilog::add_device(files, &generic, &grid).into_iter().chain(around).collect();
     let script = vivado::Project {
         part: &facts.part,

@@ -481,8 +481,9 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
 }
 
 fn resources(design: hdl::Design<'_>, board: &ChosenBoard) -> Vec<Resource> {
-    let Estimate { dsp, bram, lut, ff, .. } =
-        resources::estimate(design, board.facts().map(|facts| facts.device.family()));
+    let facts = board.facts();
+    let estimate = resources::estimate(design, facts.map(|facts| facts.device.family()));
+    let Estimate { dsp, bram, lut, ff, .. } = facts.map_or(estimate, |facts| estimate.within(&facts.resources));
     let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![
         Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },

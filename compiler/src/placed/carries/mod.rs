@@ -77,7 +77,7 @@ fn joined(parts: &[Elements]) -> Option<Elements> {
 }
 
 /// The operation that copies some elements of a tensor to another one.
-pub(super) fn copying(from: TensorId, to: TensorId, elements: Elements, origin: Origin) -> Operation {
+pub(crate) fn copying(from: TensorId, to: TensorId, elements: Elements, origin: Origin) -> Operation {
     let index: Vec<Affine> = (0..elements.len()).map(|d| Affine::iterator(IterId(d))).collect();
     let range = |(d, (low, high))| Iterator { name: format!("i{d}"), low, high };
     Operation {

@@ -8,11 +8,11 @@ fn addresses_follow_the_loops() {
     // base 10, two rows of three: 10 11 12, 20 21 22.
     let mut block = AddressGenerator::new(8);
     block.connect_all();
-    (block.base.next, block.delta3.next, block.delta2.next) = (10, 1, 8);
+    (block.base.next, block.delta5.next, block.delta4.next) = (10, 1, 8);
     let mut shown = Vec::new();
     for beat in 0..6 {
         (block.advance.step.next, block.advance.fresh.next) = (true, beat == 0);
-        block.advance.level2.next = beat % 3 == 2;
+        block.advance.level4.next = beat % 3 == 2;
         clocked_address(&mut block, &mut shown);
     }
     assert_eq!(shown, [10, 11, 12, 20, 21, 22]);

@@ -16,7 +16,7 @@ HALF = CASE["beats"][: len(CASE["beats"]) // 2]
 @cocotb.test()
 async def a_start_before_loading_is_refused(dut):
     client = await Client.create(dut)
-    assert (await client.read(ID), await client.read(VERSION)) == (0x54410001, 2)
+    assert (await client.read(ID), await client.read(VERSION)) == (0x54410002, 2)
     await client.start()
     assert await client.cause() == (NOT_LOADED, CTRL)
     await client.idle(1)

@@ -6,7 +6,7 @@ use arch::division::{Rounding, most_places};
 use arch::isa::{
     Address, AluInstruction, Below, Combine, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask,
     MoveInstruction, NO_LEVEL, Pad, RootFunction, RootInstruction, ScalarInstruction, Segments, Start, TableUse, Tiles,
-    gradient_bits, pad_bits,
+    gradient_bits, innermost, pad_bits,
 };
 use arch::machine::Machine;
 use arch::registers::{self, Region};
@@ -93,7 +93,8 @@ pub(crate) fn sums(alu: &AluInstruction) -> (u32, u32, u32) {
 
 impl Generator<'_> {
     pub(crate) fn counts(&mut self) -> [u32; LEVELS] {
-        std::array::from_fn(|_| if self.random.chance(40) { self.random.range(1, 4) } else { 1 })
+        let more = |level| level >= LEVELS - self.machine.loops() as usize && self.random.chance(35);
+        std::array::from_fn(more).map(|more| if more { self.random.range(1, 4) } else { 1 })
     }
 
     pub(crate) fn address(&mut self, pad: Pad, counts: &[u32; LEVELS]) -> Address {
@@ -107,9 +108,9 @@ impl Generator<'_> {
         if self.random.chance(30) {
             return Mask::all(rows, columns);
         }
-        let random = &mut self.random;
+        let (random, loops) = (&mut self.random, self.machine.loops());
         let level = |random: &mut Random, none: u32| {
-            if random.chance(none) { NO_LEVEL } else { random.below(LEVELS as u32) as u8 }
+            if random.chance(none) { NO_LEVEL } else { NO_LEVEL - random.range(1, loops) as u8 }
         };
         Mask {
             flat: random.chance(50),
@@ -153,7 +154,7 @@ impl Generator<'_> {
             delay: random.below(12),
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
             counts,
-            reduce: random.below(5) as u8,
+            reduce: random.below(self.machine.loops() + 1) as u8,
             reads,
             a: pad(random),
             b: if random.chance(25) { Factor::Immediate } else { Factor::Pad(pad(random)) },
@@ -277,8 +278,8 @@ impl Generator<'_> {
         let alu = &scalar.alu;
         let (first, sums, interval) = sums(alu);
         moves.delay = first + timing::SCALAR_TO_MOVE as u32;
-        (moves.counts, moves.interval, moves.source) = ([1, 1, 1, sums], interval, Unit::Global);
-        moves.destination.strides = [0, 0, 0, i32::from(sums > 1)];
+        (moves.counts, moves.interval, moves.source) = (innermost(1, [sums]), interval, Unit::Global);
+        moves.destination.strides = innermost(0, [i32::from(sums > 1)]);
         (scalar, moves)
     }
 
@@ -316,7 +317,7 @@ impl Generator<'_> {
             gradient: false,
             destination: self.address(pad, &counts),
             scatter: self.random.chance(70),
-            pick_group: if group { self.random.below(LEVELS as u32) as u8 } else { NO_LEVEL },
+            pick_group: if group { NO_LEVEL - self.random.range(1, self.machine.loops()) as u8 } else { NO_LEVEL },
             mask: self.mask(),
             scalar: self.for_scalar(),
             end: false,
@@ -327,17 +328,17 @@ impl Generator<'_> {
     /// transfers, it leaves in as many as there are, or in fewer.
     pub(crate) fn dump(&mut self, pad: Pad) -> AluInstruction {
         let depth = 1 << pad_bits(self.machine, pad);
-        let address = Address { base: 0, strides: [0, 0, 1, 0] };
+        let address = Address { base: 0, strides: innermost(0, [0, 0, 1, 0]) };
         let at_once = self.machine.lanes() > 1 && self.random.chance(70);
-        let (rows, pick_row) = if at_once { (1, NO_LEVEL) } else { (self.machine.pus(), 0) };
+        let (rows, pick_row) = if at_once { (1, NO_LEVEL) } else { (self.machine.pus(), NO_LEVEL - 4) };
         let all = at_once && self.machine.lane_for_each();
-        let (columns, pick_column) = if all { (1, NO_LEVEL) } else { (self.machine.pes_per_pu(), 1) };
+        let (columns, pick_column) = if all { (1, NO_LEVEL) } else { (self.machine.pes_per_pu(), NO_LEVEL - 3) };
         let most = self.machine.most_transfers();
         let transfers = if most > 1 && self.random.chance(40) { self.random.range(1, most) } else { most };
         let dump = AluInstruction {
             delay: self.random.below(4),
             interval: self.random.range(1, 2),
-            counts: [rows, columns, depth, 1],
+            counts: innermost(1, [rows, columns, depth, 1]),
             reduce: 0,
             reads: [address; Pad::COUNT],
             a: pad,
@@ -374,8 +375,8 @@ impl Generator<'_> {
         root.delay = first + timing::alu_to_root(self.machine, root.unit) as u32;
         (root.count, root.interval) = (sums, interval);
         moves.delay = root.delay + timing::root_result(self.machine, root.unit, root.function.as_ref()) as u32;
-        (moves.counts, moves.interval, moves.source) = ([1, 1, 1, sums], root.interval, root.unit);
-        moves.destination.strides = [0, 0, 0, i32::from(sums > 1)];
+        (moves.counts, moves.interval, moves.source) = (innermost(1, [sums]), root.interval, root.unit);
+        moves.destination.strides = innermost(0, [i32::from(sums > 1)]);
         moves.mask.row_level = NO_LEVEL;
         moves.mask.column_level = NO_LEVEL;
         (alu, root, moves)
@@ -466,12 +467,12 @@ impl Generator<'_> {
     pub(crate) fn load_all(&self, pad: Pad) -> LoadInstruction {
         let groups = self.machine.pes() / self.machine.stream_words();
         LoadInstruction {
-            counts: [1, 1 << pad_bits(self.machine, pad), groups, 1],
+            counts: innermost(1, [1, 1 << pad_bits(self.machine, pad), groups, 1]),
             pad,
             gradient: false,
-            destination: Address { base: 0, strides: [0, 1, 0, 0] },
+            destination: Address { base: 0, strides: innermost(0, [0, 1, 0, 0]) },
             scatter: true,
-            pick_group: 2,
+            pick_group: NO_LEVEL - 2,
             mask: Mask::all(self.machine.pus(), self.machine.pes_per_pu()),
             scalar: self.machine.scalar(),
             end: true,

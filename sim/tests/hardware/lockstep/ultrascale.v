@@ -1,6 +1,6 @@
 
-// The multiplier block of UltraScale+ as its manual (UG579) describes it, as far as generated text uses it: A, B, C, M and P registered,
-// Z = 0, P or C, X and Y = 0 or the product, Z + X + Y or Z - X - Y.
+// The multiplier block of UltraScale+ as its manual (UG579) describes it, as far as generated text uses it: P registered, A, B, C, D and M if so asked,
+// Z = 0, PCIN, P or C, X and Y = 0 or the product of A and B + D, or X = A:B and Y = C, Z + X + Y or Z - X - Y.
 module DSP48E2 (
     input wire CLK,
     input wire [29:0] A, ACIN,
@@ -22,30 +22,48 @@ module DSP48E2 (
     output wire CARRYCASCOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW, PATTERNDETECT, PATTERNBDETECT,
     output wire [7:0] XOROUT
 );
-    parameter USE_MULT = "MULTIPLY", AMULTSEL = "A", BMULTSEL = "B", A_INPUT = "DIRECT", B_INPUT = "DIRECT", USE_SIMD = "ONE48";
+    parameter USE_MULT = "MULTIPLY", AMULTSEL = "A", BMULTSEL = "B", PREADDINSEL = "A", A_INPUT = "DIRECT", B_INPUT = "DIRECT", USE_SIMD = "ONE48";
     parameter integer AREG = 1, ACASCREG = 1, BREG = 1, BCASCREG = 1, CREG = 1, MREG = 1, PREG = 1, ADREG = 1, DREG = 1;
     parameter integer INMODEREG = 1, OPMODEREG = 1, ALUMODEREG = 1, CARRYINREG = 1, CARRYINSELREG = 1;
 
     initial begin
-        if (AREG != 1 || BREG != 1 || CREG != 1 || MREG != 1 || PREG != 1) $fatal(1, "data registers");
-        if (ADREG != 0 || DREG != 0 || INMODEREG != 0 || OPMODEREG != 0 || ALUMODEREG != 0) $fatal(1, "control registers");
+        if (AREG > 1 || BREG != AREG || CREG > 1 || PREG != 1) $fatal(1, "data registers");
+        if (USE_MULT == "MULTIPLY" ? AREG != 1 || CREG != 1 || MREG != 1 : MREG != 0) $fatal(1, "registers of the product");
+        if (USE_MULT == "MULTIPLY" && (DREG != 1 || BMULTSEL != "AD" || PREADDINSEL != "B" || INMODE != 5'b00100)) $fatal(1, "B + D");
+        if (ADREG != 0 || INMODEREG != 0 || OPMODEREG != 0 || ALUMODEREG != 0) $fatal(1, "control registers");
     end
 
-    reg signed [29:0] a;
-    reg signed [17:0] b;
-    reg [47:0] c;
+    reg signed [29:0] held_a;
+    reg signed [17:0] held_b;
+    reg [47:0] held_c;
+    reg signed [26:0] held_d;
     reg signed [44:0] m;
+    wire signed [29:0] a = AREG == 1 ? held_a : A;
+    wire signed [17:0] b = BREG == 1 ? held_b : B;
+    wire [47:0] c = CREG == 1 ? held_c : C;
     wire signed [26:0] factor = a[26:0];
+    wire signed [26:0] added = {{9{b[17]}}, b} + held_d;
+    wire signed [17:0] by = added[17:0];
     wire [47:0] product = OPMODE[3:0] == 4'b0101 ? {{3{m[44]}}, m} : 48'd0;
-    wire [47:0] z = OPMODE[6:4] == 3'b010 ? P : OPMODE[6:4] == 3'b011 ? c : 48'd0;
+    wire [47:0] x_and_y = OPMODE[3:0] == 4'b1111 ? {a, b} + c : product;
+    reg [47:0] z;
+    always @(*)
+        case (OPMODE[6:4])
+            3'b001: z = PCIN;
+            3'b010: z = P;
+            3'b011: z = c;
+            default: z = 48'd0;
+        endcase
     always @(posedge CLK) begin
-        if (RSTA) a <= 30'd0; else if (CEA2) a <= A;
-        if (RSTB) b <= 18'd0; else if (CEB2) b <= B;
-        if (RSTC) c <= 48'd0; else if (CEC) c <= C;
-        if (RSTM) m <= 45'd0; else if (CEM) m <= factor * b;
-        if (RSTP) P <= 48'd0; else if (CEP) P <= ALUMODE == 4'b0011 ? z - product : z + product;
+        if (RSTA) held_a <= 30'd0; else if (CEA2) held_a <= A;
+        if (RSTB) held_b <= 18'd0; else if (CEB2) held_b <= B;
+        if (RSTC) held_c <= 48'd0; else if (CEC) held_c <= C;
+        if (RSTD) held_d <= 27'd0; else if (CED) held_d <= D;
+        if (RSTM) m <= 45'd0; else if (CEM) m <= factor * by;
+        if (RSTP) P <= 48'd0; else if (CEP) P <= ALUMODE == 4'b0011 ? z - x_and_y : z + x_and_y;
     end
-    assign {ACOUT, BCOUT, PCOUT, CARRYOUT, XOROUT} = 108'd0;
+    assign PCOUT = P;
+    assign {ACOUT, BCOUT, CARRYOUT, XOROUT} = 60'd0;
     assign {CARRYCASCOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW, PATTERNDETECT, PATTERNBDETECT} = 6'd0;
 endmodule
 

@@ -136,12 +136,13 @@ fn measured(
     let pace = design.pace()?;
     let board = &project.board;
     let family = board.facts().map(|facts| facts.device.family());
-    let Estimate { dsp, bram, lut, .. } = match project.config.build.microcode {
+    let estimate = match project.config.build.microcode {
         Microcode::Ram => resources::estimate(&design.images.machine, family),
         Microcode::Rom => {
             resources::estimate(&design.images.full.as_ref().unwrap_or(&design.images.predict).image, family)
         }
     };
+    let Estimate { dsp, bram, lut, .. } = board.facts().map_or(estimate, |facts| estimate.within(&facts.resources));
     point.cycles_per_sample = Some(pace.cycles_per_sample);
     let (speed, bound_by) = system::expected(&project, &design)?;
     point.samples_per_second = Some(speed);
