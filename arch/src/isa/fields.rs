@@ -133,7 +133,7 @@ fn pacing(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) 
     walk.flag("end", &mut i.end);
     walk.unsigned("delay", DELAY_BITS, &mut i.delay);
     walk.positive("interval", INTERVAL_BITS, &mut i.interval);
-    walk.counts(COUNT_BITS, machine.loops() as usize, &mut i.counts);
+    walk.counts(COUNT_BITS, machine, &mut i.counts);
     let mut reduce = u32::from(i.reduce);
     walk.unsigned("reduce", 3, &mut reduce);
     i.reduce = reduce as u8;
@@ -141,13 +141,7 @@ fn pacing(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) 
 
 /// Where a pad is read.
 fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstruction) {
-    walk.address(
-        Pad::NAMES[pad as usize],
-        pad_bits(machine, pad),
-        machine.loops() as usize,
-        &i.counts,
-        &mut i.reads[pad as usize],
-    );
+    walk.address(Pad::NAMES[pad as usize], pad_bits(machine, pad), machine, &i.counts, &mut i.reads[pad as usize]);
 }
 
 /// Whether a negative result becomes 0, behind the shift amount: hardware takes both for one field.
@@ -242,13 +236,7 @@ impl Instruction for AluInstruction {
         let mut write = self.write.unwrap_or(Pad::Data) as u32;
         walk.choice("write", SQUARE_BIT, &WRITES, &mut write);
         self.write = Some(pad_from(write)).filter(|&pad| pad != Pad::Data);
-        walk.address(
-            "destination",
-            widest_pad_bits(machine),
-            machine.loops() as usize,
-            &self.counts,
-            &mut self.destination,
-        );
+        walk.address("destination", widest_pad_bits(machine), machine, &self.counts, &mut self.destination);
         walk.flag("tree", &mut self.tree);
         walk.flag("emit", &mut self.emit);
         mask(walk, machine, &mut self.mask);
@@ -263,7 +251,7 @@ impl Instruction for AluInstruction {
             walk.absent("park", u32::from(parks));
         } else {
             walk.flag("park", &mut parks);
-            walk.address("park", bits, machine.loops() as usize, &self.counts, &mut parked);
+            walk.address("park", bits, machine, &self.counts, &mut parked);
         }
         self.tiles = match (parks, is_late) {
             (true, _) => Tiles::Park(parked),
@@ -289,13 +277,7 @@ impl Instruction for ScalarInstruction {
         let mut write = i.write.unwrap_or(Pad::Data) as u32;
         walk.choice("write", SQUARE_BIT, &SCALAR_WRITES, &mut write);
         i.write = Some(pad_from(write)).filter(|pad| Pad::TEMPORARY.contains(pad));
-        walk.address(
-            "destination",
-            pad_bits(machine, Pad::T0),
-            machine.loops() as usize,
-            &i.counts,
-            &mut i.destination,
-        );
+        walk.address("destination", pad_bits(machine, Pad::T0), machine, &i.counts, &mut i.destination);
         walk.flag("send", &mut self.send);
         walk.absent("scalar", u32::from(!machine.scalar()));
         walk.absent("model_base", u32::from(i.reads[Pad::Model as usize] != Address::default()));
@@ -377,7 +359,7 @@ impl Instruction for MoveInstruction {
         walk.flag("end", &mut self.end);
         walk.unsigned("delay", DELAY_BITS, &mut self.delay);
         walk.positive("interval", INTERVAL_BITS, &mut self.interval);
-        walk.counts(COUNT_BITS, machine.loops() as usize, &mut self.counts);
+        walk.counts(COUNT_BITS, machine, &mut self.counts);
         source(walk, machine, &mut self.source);
         // A bit for each but the first.
         let written = std::mem::replace(&mut self.pad, Pad::T0);
@@ -386,13 +368,7 @@ impl Instruction for MoveInstruction {
             walk.flag(Pad::NAMES[pad as usize], &mut is);
             self.pad = if is { pad } else { self.pad };
         }
-        walk.address(
-            "destination",
-            pad_bits(machine, Pad::T0),
-            machine.loops() as usize,
-            &self.counts,
-            &mut self.destination,
-        );
+        walk.address("destination", pad_bits(machine, Pad::T0), machine, &self.counts, &mut self.destination);
         mask(walk, machine, &mut self.mask);
         late(walk, machine, &mut self.late);
         for_scalar(walk, machine, &mut self.scalar);
@@ -416,13 +392,13 @@ impl Instruction for LoadInstruction {
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
         walk.flag("end", &mut self.end);
-        walk.counts(COUNT_BITS, machine.loops() as usize, &mut self.counts);
+        walk.counts(COUNT_BITS, machine, &mut self.counts);
         let mut data = self.pad == Pad::Data;
         walk.flag("data", &mut data);
         self.pad = if data { Pad::Data } else { Pad::Model };
         let sums = if machine.hands_out_sums() { gradient_bits(machine) } else { 0 };
         let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data)).max(sums);
-        walk.address("destination", bits, machine.loops() as usize, &self.counts, &mut self.destination);
+        walk.address("destination", bits, machine, &self.counts, &mut self.destination);
         walk.flag("scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);

@@ -9,6 +9,7 @@
 
 use super::walk::{Fits, Walk};
 use super::{Address, LEVELS};
+use crate::machine::Machine;
 
 /// A field, as people write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +65,11 @@ impl Walk for Writer {
         self.unsigned(name, bits, value);
     }
 
-    fn counts(&mut self, _: u32, _: usize, counts: &mut [u32; LEVELS]) {
+    fn counts(&mut self, _: u32, _: &Machine, counts: &mut [u32; LEVELS]) {
         self.push("counts", Value::Counts(*counts));
     }
 
-    fn address(&mut self, name: &str, _: u32, _: usize, _: &[u32; LEVELS], address: &mut Address) {
+    fn address(&mut self, name: &str, _: u32, _: &Machine, _: &[u32; LEVELS], address: &mut Address) {
         self.push(name, Value::Address(*address));
     }
 }
@@ -145,11 +146,11 @@ impl Walk for Reader<'_> {
         *value = self.number(name, bits, 1, 1 << bits) as u32;
     }
 
-    fn counts(&mut self, bits: u32, loops: usize, counts: &mut [u32; LEVELS]) {
+    fn counts(&mut self, bits: u32, machine: &Machine, counts: &mut [u32; LEVELS]) {
         match *self.next("counts") {
             Value::Counts(values) => {
                 *counts = std::array::from_fn(|level| {
-                    let most = if level < LEVELS - loops { 1 } else { 1 << bits };
+                    let most = if level < LEVELS - machine.loops() as usize { 1 } else { 1 << bits };
                     self.within("counts", bits, i64::from(values[level]), 1, most) as u32
                 });
             }
@@ -157,7 +158,7 @@ impl Walk for Reader<'_> {
         }
     }
 
-    fn address(&mut self, name: &str, bits: u32, _: usize, _: &[u32; LEVELS], address: &mut Address) {
+    fn address(&mut self, name: &str, bits: u32, _: &Machine, _: &[u32; LEVELS], address: &mut Address) {
         match *self.next(name) {
             Value::Address(value) => {
                 self.within(name, bits, i64::from(value.base), 0, (1 << bits) - 1);

@@ -83,19 +83,20 @@ pub(super) trait Walk {
         *value = less_one.wrapping_add(1);
     }
 
-    /// Loop counts, of a machine with so many loops.
-    fn counts(&mut self, bits: u32, loops: usize, counts: &mut [u32; LEVELS]) {
-        let (without, with) = counts.split_at_mut(LEVELS - loops);
+    /// Loop counts, as many as the machine has.
+    fn counts(&mut self, bits: u32, machine: &Machine, counts: &mut [u32; LEVELS]) {
+        let outermost = LEVELS - machine.loops() as usize;
+        let (without, with) = counts.split_at_mut(outermost);
         for (l, count) in without.iter().enumerate() {
             self.absent(&format!("count{l}"), count.wrapping_sub(1));
         }
         for (l, count) in with.iter_mut().enumerate() {
-            self.positive(&format!("count{}", LEVELS - loops + l), bits, count);
+            self.positive(&format!("count{}", outermost + l), bits, count);
         }
     }
 
     /// `base` and, per level, what the address advances by when that level advances.
-    fn address(&mut self, name: &str, bits: u32, loops: usize, counts: &[u32; LEVELS], address: &mut Address) {
+    fn address(&mut self, name: &str, bits: u32, machine: &Machine, counts: &[u32; LEVELS], address: &mut Address) {
         self.unsigned(&format!("{name}_base"), bits, &mut address.base);
         let mut inner = 0i64;
         let mut deltas = [0i64; LEVELS];
@@ -103,7 +104,7 @@ pub(super) trait Walk {
             deltas[l] = i64::from(address.strides[l]) - inner;
             inner += i64::from(counts[l] - 1) * i64::from(address.strides[l]);
         }
-        for (l, delta) in deltas.iter_mut().enumerate().skip(LEVELS - loops) {
+        for (l, delta) in deltas.iter_mut().enumerate().skip(LEVELS - machine.loops() as usize) {
             self.modular(&format!("{name}_delta{l}"), bits, delta);
         }
         let mut inner = 0i64;
