@@ -284,16 +284,16 @@ fn shifts_joined(layout: Layout) -> Layout {
 /// word, where everything is 0.
 fn all_levels(layout: Layout) -> Layout {
     let beyond = INSTRUCTION_CHUNKS * CHUNK_BITS;
-    let mut fields = layout.fields.clone();
-    for field in &layout.fields {
+    let Layout { mut fields, bits } = layout;
+    for field in fields.clone() {
         let Some(kind) = field.name.strip_suffix(&format!("{}", LEVELS - 1)) else { continue };
         for name in (0..LEVELS).map(|level| format!("{kind}{level}")) {
-            if layout.fields.iter().all(|field| field.name != name) {
+            if fields.iter().all(|field| field.name != name) {
                 fields.push(Field { name, lsb: beyond, bits: field.bits });
             }
         }
     }
-    Layout { fields, ..layout }
+    Layout { fields, bits }
 }
 
 impl Widths {

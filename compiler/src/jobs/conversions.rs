@@ -146,7 +146,9 @@ fn each_word_arrives_in_the_beats_of_the_cost() {
             let jobs = reshard::expand(&select::select(&placed, &machine), &machine);
             let jobs = levels::fit(&jobs, &machine).expect("nothing is summed").jobs;
             let (held, mut written) = (words(&from, &machine), Words::new());
-            jobs.iter().for_each(|job| play(job, &held, &mut written, &machine));
+            for job in &jobs {
+                play(job, &held, &mut written, &machine);
+            }
             let what = format!("{from:?} to {to:?} on {rows} x {columns}, buses of the columns: {column_buses}");
             for (at, element) in words(&to, &machine) {
                 assert_eq!(written.get(&at), Some(&element), "{what}: {at:?}");

@@ -187,12 +187,12 @@ impl Generator<'_> {
             tiles,
             end: false,
         };
-        if self.random.chance(10) { self.at_the_limit(instruction) } else { instruction }
+        if self.random.chance(10) { self.at_the_limit(&instruction) } else { instruction }
     }
 
     /// Makes sums between the largest word and the next: rounding must not carry them over. They come about where `a` is an
     /// extreme word.
-    pub(crate) fn at_the_limit(&self, instruction: AluInstruction) -> AluInstruction {
+    pub(crate) fn at_the_limit(&self, instruction: &AluInstruction) -> AluInstruction {
         let (word, machine) = (self.machine.word(), self.machine);
         let (largest, smallest) = ((1 << (word - 1)) - 1, -(1 << (word - 1)));
         // largest * 2^align + a * b, in units of 2^shift: largest + largest / 2^(word - 1), or largest / 2 + 2^(word - 2).
@@ -200,7 +200,7 @@ impl Generator<'_> {
         let way = ways
             .into_iter()
             .find(|&(align, shift, _)| machine.alignments().contains(align) && machine.shifts().contains(shift));
-        let Some((align, shift, immediate_b)) = way else { return instruction };
+        let Some((align, shift, immediate_b)) = way else { return *instruction };
         AluInstruction {
             reduce: 0,
             b: Factor::Immediate,
@@ -211,7 +211,7 @@ impl Generator<'_> {
             shift,
             immediate_b,
             immediate_c: largest,
-            ..instruction
+            ..*instruction
         }
     }
 
