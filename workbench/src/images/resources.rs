@@ -118,7 +118,7 @@ const COLUMN_JOIN: Block = Block { lut: Linear::new(1.0, 0.0, 1.0), ff: Linear::
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
 
 /// What the streams have for a loop more: counters, and what addresses move by.
-const LOOP: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 200.0) };
+const LOOP: Block = Block { lut: Linear::new(0.0, 0.0, 125.0), ff: Linear::new(0.0, 0.0, 150.0) };
 
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
 fn pacing_chunks(machine: &Machine) -> u32 {
