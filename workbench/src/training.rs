@@ -348,7 +348,7 @@ impl Training {
             ("data", short(data)),
             ("initial weights", short(start)),
             ("engine", how.rung.as_str().to_owned()),
-            ("machine", text(&format!("{spec:?} {numbers:?}"))),
+            ("machine", text(&format!("{:?} {numbers:?}", spec.given()))),
             (checkpoint::EPOCHS, epochs.to_string()),
             ("batch", batch.to_string()),
             ("reduction", format!("{reduction:?}").to_lowercase()),

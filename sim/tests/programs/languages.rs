@@ -31,6 +31,8 @@ pub fn machines() -> Vec<MachineSpec> {
         // The small grid does without, in more operations.
         rectifiers: Some(pus == 1),
         scalar: Some(true),
+        // The small grid has fewer, and spells parts out.
+        loops: Some(if pus == 1 { 6 } else { 4 }),
         ..MachineSpec::default()
     };
     vec![grid(1, 2, 24), grid(2, 4, 16)]
