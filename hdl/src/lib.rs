@@ -11,7 +11,7 @@
 //! | `beats` | what the rooms say to each other: the bundles of control, and their widths |
 //! | `datapath` | what stands in every PE: `pe` `memory` `row_pads` `operands` `pair` `write_port` `multiply_add` `arithmetic` `multiplier` `shift` `listed` `narrow` `mask` `tiles` `exchange` |
 //! | `control` | when what happens: `registers` `run` `halt` `sequencer` `microcode` `stream` `loops` `streams` `root_stream` `scalar_stream` `loader` `tile_steps` `pipeline` `write_address` `output` |
-//! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
+//! | `reduction` | what stands beside a row or the grid: `node` `tree` `adders` `root` `function` `divider` `scalar` |
 //! | `pu` `grid` | a row of PEs, and all of it |
 //! | `rules` | what blocks rely on, as assertions in their text |
 //! | [`store`] | the sample store, which may stand before the grid; `sdram`: its rows in an SDRAM |

@@ -90,7 +90,7 @@ fn levels(terms: usize) -> Vec<Level> {
 /// What all its terms make together, one register per level.
 ///
 /// `ceil(log2(terms))` levels of registers.
-#[block(clock, wires)]
+#[block(clock, wires, long = "wires only: nodes of look-up tables, or blocks that add")]
 pub(crate) fn AdderTree(terms: u32, width: u32, extremes: bool, leaves: Leaves) {
     let in_blocks = adders::block(leaves, terms, width, extremes).is_some();
     let levels = if in_blocks { Vec::new() } else { levels(terms as usize) };
