@@ -1,8 +1,11 @@
 //! Fusion: definitions move to where they are used.
 
+use super::expr::linear::terms;
 use super::expr::{Expr, reads, substitute};
 use super::flow::Flow;
-use crate::tensor::{Affine, Aggregate, Binary, IterId, Iterator, Nest, Node, Program, Role, Start, TensorId, Unary};
+use crate::tensor::{
+    Affine, Aggregate, Binary, Function, IterId, Iterator, Nest, Node, Program, Role, Start, TensorId, Unary,
+};
 
 /// Put element-wise arithmetic in the place where its result is read, if that is one place; copies and constants everywhere.
 ///
@@ -12,7 +15,13 @@ use crate::tensor::{Affine, Aggregate, Binary, IterId, Iterator, Nest, Node, Pro
 ///     g[i]  = d * x[i]
 ///     w'[i] = w[i] - mu * g[i]      =>     w'[i] = w[i] - mu * (d * x[i])
 ///
-/// Functions, comparisons and sums stay: they are operations of their own. So do stored values ([`Role::Stored`]) that are no copies, and what would make a body larger than
+///     r[i] = max(s[i] + b[i], 0)
+///     q[i] = rint(0.1 * r[i])       =>     q[i] = max(rint(0.1 * (s[i] + b[i])), 0)
+///
+///     q[i] = rint(0.1 * s[i])
+///     r[i] = max(q[i] + 4, 0)       =>     r[i] = max(rint(0.1 * s[i] + 4), 0)
+///
+/// Other functions, comparisons and sums stay: they are operations of their own. So do stored values ([`Role::Stored`]) that are no copies, and what would make a body larger than
 /// [`LARGEST_FUSED`]: `b = a + a; c = b + b; ...` doubles with every statement. Definitions that are no longer read stay, too, until
 /// dead code goes: what [`super::split`] makes may turn out to be one of them, and then has the name of the source.
 pub fn fuse_maps(program: &Program) -> Program {
@@ -44,7 +53,18 @@ fn inline_definition(program: &mut Program, number: usize) {
     let body = Expr::from_body(&definition.body);
     let trivial = matches!(body, Expr::Read(..) | Expr::Constant(_));
     let uses = flow.readers[target.0].len();
-    if !(trivial || uses == 1 && arithmetic(&body)) {
+    let scales = |&reader: &usize| {
+        let nest = &program.nests[reader];
+        nest.aggregate == Aggregate::Assign && is_scaled(&Expr::from_body(&nest.body), target)
+    };
+    let rectified = rectified(&body).is_some() && flow.readers[target.0].iter().all(scales);
+    let shifts = |&reader: &usize| {
+        let mut found = false;
+        Expr::from_body(&program.nests[reader].body).visit(&mut |e| found |= moved(e, target).is_some());
+        found
+    };
+    let rounded = is_rounded(&body) && flow.readers[target.0].iter().all(shifts);
+    if !(trivial || uses == 1 && (arithmetic(&body) || rectified || rounded)) {
         return;
     }
     let Some(inverse) = Inverse::of(&definition) else { return };
@@ -94,12 +114,73 @@ fn put_into(nest: &mut Nest, target: TensorId, body: &Expr, inverse: &Inverse) -
             _ => return false,
         }
     }
-    let replaced = Expr::from_body(&nest.body).map(&mut |e| match e {
+    let own = Expr::from_body(&nest.body);
+    if let Expr::Call(Function::Rint, arguments) = body {
+        let shifted = own.map(&mut |e| match moved(&e, target) {
+            Some((index, shift)) => {
+                let value = arguments[0].clone().substitute(&inverse.apply(&index));
+                let sum = Expr::Call(Function::Rint, vec![Expr::add(value, Expr::Constant(shift))]);
+                Expr::Binary(Binary::Max, Box::new(sum), Box::new(Expr::Constant(0.0)))
+            }
+            None => e,
+        });
+        nest.body = shifted.to_body();
+        return true;
+    }
+    // A positive factor and rounding keep what is negative below 0.
+    let (body, is_rectified) = match rectified(body).filter(|_| is_scaled(&own, target)) {
+        Some(value) => (value, true),
+        None => (body, false),
+    };
+    let replaced = own.map(&mut |e| match e {
         Expr::Read(tensor, index) if tensor == target => body.clone().substitute(&inverse.apply(&index)),
         other => other,
     });
+    let zero = Box::new(Expr::Constant(0.0));
+    let replaced = if is_rectified { Expr::Binary(Binary::Max, Box::new(replaced), zero) } else { replaced };
     nest.body = replaced.to_body();
     true
+}
+
+/// What an expression is the positive part of.
+fn rectified(e: &Expr) -> Option<&Expr> {
+    match e {
+        Expr::Binary(Binary::Max, value, zero) if **zero == Expr::Constant(0.0) && arithmetic(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether an expression is the nearest whole number of arithmetic.
+fn is_rounded(e: &Expr) -> bool {
+    matches!(e, Expr::Call(Function::Rint, arguments) if arithmetic(&arguments[0]))
+}
+
+/// The index of an element of a tensor and an even number, if an expression is the positive part of their sum: of two nearest whole numbers the
+/// even one stays the even one, so that the number may be added before rounding.
+fn moved(e: &Expr, target: TensorId) -> Option<(Vec<Affine>, f64)> {
+    let Expr::Binary(Binary::Max, sum, zero) = e else { return None };
+    let [one, other] = &*terms(sum) else { return None };
+    let (constant, term) = if one.factors.is_empty() { (one, other) } else { (other, one) };
+    let even = constant.factors.is_empty() && constant.coefficient % 2.0 == 0.0;
+    match term.factors.as_slice() {
+        [Expr::Read(tensor, index)] if *tensor == target && term.is_plain() && even => {
+            (**zero == Expr::Constant(0.0)).then(|| (index.clone(), constant.coefficient))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression is an element of a tensor times a constant above 0, or the nearest whole number of that or of an element.
+fn is_scaled(e: &Expr, target: TensorId) -> bool {
+    let is_read = |e: &Expr| matches!(e, Expr::Read(tensor, _) if *tensor == target);
+    match e {
+        Expr::Binary(Binary::Mul, a, b) => match (&**a, &**b) {
+            (Expr::Constant(factor), read) | (read, Expr::Constant(factor)) => *factor > 0.0 && is_read(read),
+            _ => false,
+        },
+        Expr::Call(Function::Rint, arguments) => is_read(&arguments[0]) || is_scaled(&arguments[0], target),
+        _ => false,
+    }
 }
 
 /// Whether a value can become part of another nest's sum of products.

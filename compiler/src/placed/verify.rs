@@ -133,7 +133,8 @@ fn verify_piece(program: &Program, number: usize) -> Check {
     Ok(())
 }
 
-/// The smallest and the largest value of a form over the dimensions of a tensor at what is read of the tensor.
+/// The smallest and the largest value of a form over the dimensions of a tensor at what is read of the tensor. What is computed of it element by
+/// element is read where that is read.
 fn reads_of(program: &Program, number: usize, form: &Affine) -> Option<(i64, i64)> {
     let mut all: Option<(i64, i64)> = None;
     for operation in &program.fixed.operations {
@@ -141,13 +142,28 @@ fn reads_of(program: &Program, number: usize, form: &Affine) -> Option<(i64, i64
             if tensor.0 == number && !written {
                 let at =
                     |sum: Affine, &(dimension, coefficient): &(IterId, i64)| sum.plus(coefficient, &index[dimension.0]);
-                let (low, high) = form.terms.iter().fold(Affine::constant(form.offset), at).range(&operation.iterators);
-                let (least, most) = all.unwrap_or((low, high));
-                all = Some((least.min(low), most.max(high)));
+                let read = form.terms.iter().fold(Affine::constant(form.offset), at);
+                let range = match of_map(program, operation, &read) {
+                    Some(further) => reads_of(program, operation.out.0, &further),
+                    None => Some(read.range(&operation.iterators)),
+                };
+                let both = |(low, high): (i64, i64), (least, most): (i64, i64)| (least.min(low), most.max(high));
+                all = all.into_iter().chain(range).reduce(both);
             }
         });
     }
     all
+}
+
+/// A form over the iterators of an operation as one over the dimensions of its result, if that is a temporary with an element for each point.
+fn of_map(program: &Program, operation: &fixed::Operation, form: &Affine) -> Option<Affine> {
+    let temporary = program.fixed.tensors[operation.out.0].role == Role::Temporary;
+    let place = |iterator: IterId| operation.out_index.iter().position(|form| form.as_iterator() == Some(iterator));
+    let alone = program.fixed.operations.iter().filter(|other| other.out == operation.out).count() == 1;
+    let plain = temporary && alone && operation.free == operation.iterators.len();
+    let terms = form.terms.iter().map(|&(iterator, coefficient)| Some((IterId(place(iterator)?), coefficient)));
+    let terms = terms.collect::<Option<_>>().filter(|_| plain)?;
+    Some(Affine { offset: form.offset, terms })
 }
 
 /// The smallest and the largest value of a form over the elements of a box.

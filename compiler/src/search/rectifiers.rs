@@ -9,6 +9,7 @@
 use crate::canonical::expr::substitute;
 use crate::fixed::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, for_each_access};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::division::Rounding;
 use arch::isa::Combine;
 use arch::machine::Machine;
 
@@ -74,7 +75,8 @@ fn dimensions(program: &Program, reader: &Operation, value: &Element) -> Option<
 fn sums(program: &Program, tensor: TensorId, number: usize) -> Option<Vec<usize>> {
     let writers: Vec<usize> = (0..program.operations.len()).filter(|&n| program.operations[n].out == tensor).collect();
     let sum = |&n: &usize| {
-        n < number && matches!(program.operations[n].kind, Kind::MultiplyAdd { finish: Finish::Round, .. })
+        let rounds = |finish: &Finish| matches!(finish, Finish::Round | Finish::Whole(Rounding::Nearest));
+        n < number && matches!(&program.operations[n].kind, Kind::MultiplyAdd { finish, .. } if rounds(finish))
     };
     (!writers.is_empty() && writers.iter().all(sum)).then_some(writers)
 }

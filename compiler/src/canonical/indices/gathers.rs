@@ -247,7 +247,7 @@ fn known(draft: &mut Draft, index: &Expr, every: IterId, extent: i64, span: Span
 fn meant(index: Expr, every: IterId, tensors: &[Tensor]) -> Expr {
     let place = Expr::Iterator(every);
     let compare = |operation, a: Expr, b| Expr::Binary(operation, Box::new(a), Box::new(b));
-    if is_whole(&index, tensors) {
+    if is_whole(&index, &|tensor| tensors[tensor.0].element != Element::Real) {
         return compare(Binary::Eq, index, place);
     }
     let next = Expr::add(place.clone(), Expr::Constant(1.0));

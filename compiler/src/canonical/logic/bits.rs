@@ -172,6 +172,10 @@ impl Expansion<'_> {
             let step = Expr::mul(reached(less, -sign * f64::from(place)), Expr::sub(half, value.clone()));
             value = self.stored(Expr::add(value, step));
         }
-        if is_whole(a, &self.draft.program.tensors) { value } else { Expr::Call(Function::Floor, vec![value]) }
+        if is_whole(a, &|tensor| self.draft.program.tensors[tensor.0].element != Element::Real) {
+            value
+        } else {
+            Expr::Call(Function::Floor, vec![value])
+        }
     }
 }

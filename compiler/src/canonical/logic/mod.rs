@@ -10,7 +10,7 @@ pub use recomputed::store_recomputed;
 
 use super::expr::Expr;
 use super::fold::called;
-use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, Tensor, Unary};
+use crate::tensor::{Aggregate, Binary, Element, Function, Nest, Node, Program, Role, Tensor, TensorId, Unary};
 
 /// Leave one comparison, `l < 0`, and no other logic.
 ///
@@ -18,6 +18,7 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///     a >= b          =>  1 - ((a - b) < 0)
 ///     max(a, 0)       =>  max(a, 0)                (an operation of its own)
 ///     min(a, b)       =>  select(a < b, a, b)      (the one that is known to be the smaller, if one is)
+///     min(q, 255)     =>  255 - max(255 - q, 0)    (of whole numbers of some 8 bits)
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
 ///     a % b           =>  a - b*floor(a / b)
@@ -28,7 +29,8 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///
 /// Exact in fixed point, too: the difference is compared before it is rounded, and products with 0 and 1 are not rounded.
 pub fn rewrite_logic(program: &Program) -> Program {
-    let known = Known { tensors: &program.tensors, bits: &bits(program), bounds: &bounds::of_tensors(program) };
+    let bounds = &bounds::of_tensors(program);
+    let known = Known { bits: &bits(program), whole: &whole(program), bounds };
     let mut result = program.clone();
     for nest in &mut result.nests {
         let is_logic = |node: &Node| match node {
@@ -47,30 +49,49 @@ pub fn rewrite_logic(program: &Program) -> Program {
 /// What is known of values before they are computed.
 #[derive(Clone, Copy)]
 struct Known<'a> {
-    tensors: &'a [Tensor],
     /// Tensors that hold only 0 and 1.
     bits: &'a [bool],
+    /// Tensors that hold only whole numbers.
+    whole: &'a [bool],
     /// What the elements of each can be.
     bounds: &'a [bounds::Bounds],
+}
+
+impl Known<'_> {
+    fn is_whole(&self, e: &Expr) -> bool {
+        is_whole(e, &|tensor| self.whole[tensor.0])
+    }
 }
 
 /// Tensors that hold only 0 and 1: constants, and those that only comparisons and logic are written to. Who chooses by one of their elements
 /// need not compare it with 0 again.
 fn bits(program: &Program) -> Vec<bool> {
-    let mut written: Vec<Option<bool>> = vec![None; program.tensors.len()];
+    hold(program, |value| value == 0.0 || value == 1.0, |nest, _| is_logical(nest.body.nodes.last()))
+}
+
+/// Tensors that hold only whole numbers, likewise.
+fn whole(program: &Program) -> Vec<bool> {
+    let whole = |tensor: TensorId, held: &[bool]| held[tensor.0] || program.tensors[tensor.0].element != Element::Real;
+    let assigned = |nest: &Nest, held: &[bool]| is_whole(&Expr::from_body(&nest.body), &|t| whole(t, held));
+    let held = hold(program, |value| libm::trunc(value) == value, assigned);
+    (0..held.len()).map(|tensor| whole(TensorId(tensor), &held)).collect()
+}
+
+/// Tensors that hold only what is asked for: constants whose values do, and those that only such assignments write. An assignment is asked with
+/// what is known of the tensors that are written before it.
+fn hold(program: &Program, value: impl Fn(f64) -> bool, assigned: impl Fn(&Nest, &[bool]) -> bool) -> Vec<bool> {
+    // Others than these have values that nothing here writes.
+    let computed = |tensor: &Tensor| matches!(tensor.role, Role::Temporary | Role::Output);
+    let given = |tensor: &Tensor| matches!(&tensor.role, Role::Parameter(values) if values.iter().all(|v| value(*v)));
+    let mut held: Vec<bool> = program.tensors.iter().map(given).collect();
+    let mut written = vec![false; held.len()];
     for nest in &program.nests {
-        let bit = nest.aggregate == Aggregate::Assign && is_logical(nest.body.nodes.last());
-        let all = written[nest.out.0].get_or_insert(true);
-        *all &= bit;
+        let out = nest.out.0;
+        let first = !std::mem::replace(&mut written[out], true);
+        let holds = nest.aggregate == Aggregate::Assign && assigned(nest, &held);
+        held[out] = holds && (first && computed(&program.tensors[out]) || held[out]);
     }
-    let tensors = program.tensors.iter().zip(written);
-    let holds_bits = |(tensor, written): (&Tensor, Option<bool>)| match &tensor.role {
-        Role::Parameter(values) => values.iter().all(|value| *value == 0.0 || *value == 1.0),
-        // Others have values that nothing here writes.
-        Role::Temporary | Role::Output => written == Some(true),
-        _ => false,
-    };
-    tensors.map(holds_bits).collect()
+    held
 }
 
 /// Whether the rewriting makes 0 or 1 of it.
@@ -84,20 +105,20 @@ fn is_logical(node: Option<&Node>) -> bool {
     }
 }
 
-/// Whether a value is a whole number, whatever the operands are.
-pub(super) fn is_whole(e: &Expr, tensors: &[Tensor]) -> bool {
+/// Whether a value is a whole number, whatever the operands are, if these tensors hold whole numbers.
+pub(super) fn is_whole(e: &Expr, of: &dyn Fn(TensorId) -> bool) -> bool {
     match e {
         Expr::Constant(value) => libm::trunc(*value) == *value,
         Expr::Iterator(_) => true,
-        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => tensors[tensor.0].element != Element::Real,
-        Expr::Unary(_, a) => is_whole(a, tensors),
+        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => of(*tensor),
+        Expr::Unary(_, a) => is_whole(a, of),
         Expr::Binary(operation, a, b) => match operation {
             Binary::Div | Binary::DivControlled => false,
             Binary::DivFloor | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => true,
-            _ => is_whole(a, tensors) && is_whole(b, tensors),
+            _ => is_whole(a, of) && is_whole(b, of),
         },
-        Expr::Select(parts) => is_whole(&parts[1], tensors) && is_whole(&parts[2], tensors),
-        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, tensors),
+        Expr::Select(parts) => is_whole(&parts[1], of) && is_whole(&parts[2], of),
+        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, of),
         Expr::Call(function, _) => function.is_whole(),
     }
 }
@@ -176,12 +197,36 @@ fn bounds(e: &Expr, known: Known<'_>) -> (f64, f64) {
     }
 }
 
+/// The largest limit of a number of 8 bits.
+const BYTE: f64 = 255.0;
+
+/// A limit that can be applied as the positive part of a difference: exact if both are whole numbers, and the difference has room in words that
+/// have room for the value, since the limit is one of 8 bits.
+fn byte_limit(value: &Expr, limit: &Expr, known: Known<'_>) -> Option<f64> {
+    let (low, high) = bounds(limit, known);
+    (low == high && low.abs() <= BYTE && libm::trunc(low) == low && known.is_whole(value)).then_some(low)
+}
+
+/// `min(value, limit)`, if the value is not below a limit of 8 bits either.
+fn clipped_above(value: &Expr, limit: &Expr, known: Known<'_>) -> Option<Expr> {
+    let limit = Expr::Constant(byte_limit(value, limit, known).filter(|_| bounds(value, known).0 >= -BYTE)?);
+    Some(Expr::sub(limit.clone(), positive(Expr::sub(limit, value.clone()))))
+}
+
+/// `max(value, limit)`
+fn clipped_below(value: &Expr, limit: &Expr, known: Known<'_>) -> Option<Expr> {
+    let limit = Expr::Constant(byte_limit(value, limit, known)?);
+    Some(Expr::add(limit.clone(), positive(Expr::sub(value.clone(), limit))))
+}
+
 /// The smaller value; where it is known which one that is, that one.
 fn smaller(a: Expr, b: Expr, known: Known<'_>) -> Expr {
     match (bounds(&a, known), bounds(&b, known)) {
         (of_a, of_b) if of_a.1 <= of_b.0 => a,
         (of_a, of_b) if of_b.1 <= of_a.0 => b,
-        _ => choose(less(a.clone(), b.clone()), a, b),
+        _ => clipped_above(&a, &b, known)
+            .or_else(|| clipped_above(&b, &a, known))
+            .unwrap_or_else(|| choose(less(a.clone(), b.clone()), a, b)),
     }
 }
 
@@ -192,21 +237,18 @@ fn larger(a: Expr, b: Expr, known: Known<'_>) -> Expr {
         (of_a, of_b) if of_b.0 >= of_a.1 => b,
         _ if b == Expr::Constant(0.0) => positive(a),
         _ if a == Expr::Constant(0.0) => positive(b),
-        _ => choose(less(a.clone(), b.clone()), b, a),
+        _ => clipped_below(&a, &b, known)
+            .or_else(|| clipped_below(&b, &a, known))
+            .unwrap_or_else(|| choose(less(a.clone(), b.clone()), b, a)),
     }
 }
 
 /// Truncated, and clipped to the limits of its type.
 fn integer(a: Expr, (low, high): (f64, f64), known: Known<'_>) -> Expr {
     let (least, most) = bounds(&a, known);
-    let whole = if is_whole(&a, known.tensors) { a } else { library::written_out(Function::Trunc, vec![a]) };
-    let clipped = |value: Expr, below: bool, limit: f64| {
-        let limit = Expr::Constant(limit);
-        let outside = if below { less(value.clone(), limit.clone()) } else { less(limit.clone(), value.clone()) };
-        choose(outside, limit, value)
-    };
-    let whole = if least < low && low > -WORDS_END { clipped(whole, true, low) } else { whole };
-    if most > high && high < WORDS_END - 1.0 { clipped(whole, false, high) } else { whole }
+    let whole = if known.is_whole(&a) { a } else { library::written_out(Function::Trunc, vec![a]) };
+    let whole = if least < low && low > -WORDS_END { larger(whole, Expr::Constant(low), known) } else { whole };
+    if most > high && high < WORDS_END - 1.0 { smaller(whole, Expr::Constant(high), known) } else { whole }
 }
 
 fn rewrite(e: Expr, known: Known<'_>) -> Expr {
