@@ -417,15 +417,13 @@ impl<V: Values> Lanes<V> {
         }
         self.touch(i.pad, &(from + some.start..from + some.end));
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
-        let (first, input) = (some.start, if i.scatter { input } else { &input[..1] });
-        let given = input.iter().cycle().skip(first % input.len());
-        for (pe, ((word, &taken), &new)) in words[some.clone()].iter_mut().zip(&self.taken[some]).zip(given).enumerate()
-        {
-            if taken {
+        for pe in some {
+            let word = &mut words[pe];
+            if self.taken[pe] {
                 if self.ahead {
-                    self.fresh.push((i.pad, from + first + pe, *word));
+                    self.fresh.push((i.pad, from + pe, *word));
                 }
-                *word = new;
+                *word = input[if i.scatter { pe % lanes } else { 0 }];
             }
         }
     }
