@@ -12,6 +12,7 @@
 //! input, saturated at the ends of the output format), or says that the pair of formats cannot be had.
 //! How hardware uses the table is written in docs/machine.md, section 4; [`FunctionTable::evaluate`] is the same in Rust.
 
+mod exponential;
 mod facts;
 pub mod formula;
 mod page;
@@ -24,7 +25,7 @@ pub use page::page;
 pub use rows::Function;
 
 use crate::isa::{Segments, TableUse};
-use crate::number::{round_half_even, saturate, word_max, word_min};
+use crate::number::{NARROW, Rounder, round_half_even, saturate, word_max, word_min};
 
 /// Largest error of a fitted table, in units of the output's last place.
 pub const MAX_ERROR: f64 = 2.0;
@@ -244,6 +245,11 @@ pub fn evaluate(usage: &TableUse, word: u32, x: i64, entry: impl Fn(usize) -> (i
         (q + half, fraction)
     };
     let (base, delta) = entry(number as usize);
+    // Words have at most 32 bits, bases and slopes two more: such sums are narrow, but for the longest segments of the widest words.
+    if word + 4 + segment_shift <= NARROW {
+        let sum = (base << segment_shift) + delta * fraction;
+        return Rounder::new(segment_shift + GUARD).round_and_saturate(sum, word);
+    }
     let sum = (i128::from(base) << segment_shift) + i128::from(delta) * i128::from(fraction);
     saturate(round_half_even(sum, segment_shift + GUARD), word)
 }

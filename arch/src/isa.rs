@@ -82,6 +82,7 @@ impl Pad {
     }
 
     /// Words per PE; of the data pad those of a bank.
+    #[inline]
     pub fn depth(self, machine: &Machine) -> u32 {
         match self {
             Pad::Model => machine.model_depth(),
@@ -277,6 +278,7 @@ impl Combine {
     pub const ALL: [Combine; 4] = [Combine::Add, Combine::Subtract, Combine::Maximum, Combine::Minimum];
 
     /// Whether values are compared instead of added.
+    #[inline]
     pub fn compares(self) -> bool {
         matches!(self, Combine::Maximum | Combine::Minimum)
     }

@@ -7,6 +7,7 @@
 //! RTL is compared with them.
 
 /// Divide by `2^shift`, rounding to nearest, ties to even.
+#[inline]
 pub fn round_half_even(value: i128, shift: u32) -> i128 {
     if shift == 0 {
         return value;
@@ -36,6 +37,7 @@ pub fn default_accumulator(word: u32) -> u32 {
 }
 
 /// Clamp to a word of `width` bits; the flag says whether it had to.
+#[inline]
 pub fn saturate(value: i128, width: u32) -> (i64, bool) {
     let clamped = value.clamp(word_min(width), word_max(width));
     (clamped as i64, clamped != value)
@@ -78,6 +80,7 @@ impl Rounder {
 }
 
 /// Keep the low `width` bits, read as two's complement.
+#[inline]
 pub fn wrap(value: i128, width: u32) -> i128 {
     if width >= 128 {
         return value;

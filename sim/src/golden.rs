@@ -62,14 +62,29 @@ struct Store {
     forgets: bool,
 }
 
-/// Replace elements. What `new` holds cannot be among them, which only an argument says.
+/// Replace the elements for which `source` has a value. What `new` holds cannot be among them, which only an argument says.
 #[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
 #[inline(always)]
-fn replace(values: &mut [f64], source: &[f64], new: impl Fn(f64, f64) -> f64) {
-    for (old, &source) in values.iter_mut().zip(source) {
-        *old = new(*old, source);
+fn replace(values: &mut [f64], source: &Store, new: impl Fn(f64, f64) -> f64) {
+    let parts = values.chunks_mut(PART).zip(source.values.chunks(PART)).zip(source.defined.chunks(PART));
+    for ((values, source_values), defined) in parts {
+        // Those that have no value are hardly ever beside those that have one.
+        if !source.partial || defined.iter().fold(true, |all, &defined| all & defined) {
+            for (old, &source) in values.iter_mut().zip(source_values) {
+                *old = new(*old, source);
+            }
+        } else {
+            for ((old, &source), _) in
+                values.iter_mut().zip(source_values).zip(defined).filter(|(_, defined)| **defined)
+            {
+                *old = new(*old, source);
+            }
+        }
     }
 }
+
+/// Elements that are looked at together.
+const PART: usize = 64;
 
 impl Store {
     /// Write one element.
@@ -107,19 +122,11 @@ impl Store {
 
     /// Replace the elements for which `source` has a value.
     fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64 + Copy) {
-        if source.partial {
-            for (at, &defined) in source.defined.iter().enumerate() {
-                if defined {
-                    self.values[at] = new(self.values[at], source.values[at]);
-                }
-            }
-        } else {
-            let (values, source) = (&mut self.values, &source.values);
-            crate::lanes::in_vectors(
-                #[inline(always)]
-                || replace(values, source, new),
-            );
-        }
+        let values = &mut self.values;
+        crate::lanes::in_vectors(
+            #[inline(always)]
+            || replace(values, source, new),
+        );
         // An undefined weight stays undefined unless it is replaced.
         if self.partial {
             for at in 0..self.values.len() {

@@ -10,6 +10,7 @@
 //! Whoever adds a row adds a function to every language that the row spells, to the evaluators, to the grid and to the derivatives;
 //! the tests run over the rows. docs/languages/functions.md is written of them.
 
+use super::exponential::exp;
 use super::facts::{Domain, Hardware, Row, Shape};
 use super::special;
 use crate::isa::Below;
@@ -77,7 +78,7 @@ const FROM_HIGHEST: Hardware = Hardware::Table(Shape::Octaves(Below::Highest));
 
 functions! {
     /// `1 / (1 + exp(-x))`
-    "sigmoid" Sigmoid(x) = 1.0 / (1.0 + libm::exp(-x)), {
+    "sigmoid" Sigmoid(x) = 1.0 / (1.0 + exp(-x)), {
         derivative: &["y * (1 - y)"],
         hardware: Hardware::Table(Shape::Uniform(|flat, _| flat)),
         tabla: &["sigmoid"],
@@ -91,7 +92,7 @@ functions! {
         tabla: &["sigmoid_symmetric", "sig_sym"],
     }
     /// Normal density with mean 0 and deviation 1.
-    "gaussian" Gaussian(x) = libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI), {
+    "gaussian" Gaussian(x) = exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI), {
         derivative: &["-(x * y)"],
         hardware: Hardware::Table(Shape::Uniform(|flat, _| libm::sqrt(2.0 * flat.max(0.0)))),
         tabla: &["gaussian"],
@@ -115,7 +116,7 @@ functions! {
         onnx: &["Tanh"],
     }
     /// Exponential function; large arguments saturate in hardware.
-    "exp" Exp(x) = libm::exp(x), {
+    "exp" Exp(x) = exp(x), {
         derivative: &["y"],
         hardware: Hardware::Table(Shape::Uniform(|flat, limit| flat.max(libm::log(limit)))),
         tabla: &["exp"],
@@ -394,7 +395,7 @@ functions! {
         tile: &["gelu"],
     }
     /// Sigmoid linear unit, also called swish.
-    "silu" Silu(x) = x / (1.0 + libm::exp(-x)), {
+    "silu" Silu(x) = x / (1.0 + exp(-x)), {
         derivative: &["sigmoid(x) + y * (1 - sigmoid(x))"],
         hardware: Hardware::WrittenOut("x * sigmoid(x)"),
         tabla: &["silu"],

@@ -231,31 +231,6 @@ impl<V: Values> Lanes<V> {
         pad.depth(&self.machine) as usize
     }
 
-    /// Results that are at the write ports in this cycle.
-    fn land(&mut self) {
-        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
-            let landing = self.landings.pop_front().expect("just checked");
-            let from = landing.address * self.pes;
-            self.touch(landing.pad, &(from..from + self.pes));
-            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            let all = landing.taken.is_empty();
-            if all && !self.ahead {
-                words.copy_from_slice(&landing.words);
-                self.spare.push((landing.words, landing.taken));
-                continue;
-            }
-            for (pe, (word, &new)) in words.iter_mut().zip(&landing.words).enumerate() {
-                if all || landing.taken[pe] {
-                    if self.ahead {
-                        self.fresh.push((landing.pad, from + pe, *word));
-                    }
-                    *word = new;
-                }
-            }
-            self.spare.push((landing.words, landing.taken));
-        }
-    }
-
     /// What a beat of the alu stream does; whether it was the last one of its sums.
     fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats, maker: Maker) -> bool {
         let bank = beats.compute_bank;
@@ -399,15 +374,17 @@ impl<V: Values> Lanes<V> {
             }
             Unit::Row | Unit::Global => None,
         };
-        for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
-            if taken {
+        let lanes = words.chunks_mut(columns).zip(self.taken.chunks(columns)).enumerate();
+        for (row, (words, taken)) in lanes {
+            let of_row = rows.map_or(nothing, |rows| rows[row]);
+            for (column, (word, _)) in words.iter_mut().zip(taken).enumerate().filter(|(_, (_, taken))| **taken) {
                 let (new, saturated) = match i.source {
                     Unit::Global => global,
-                    Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
-                    Unit::Across => across.as_ref().map_or(nothing, |buses| buses[pe % columns % buses.len()]),
+                    Unit::Row => of_row,
+                    Unit::Across => across.as_ref().map_or(nothing, |buses| buses[column % buses.len()]),
                 };
                 if self.ahead {
-                    self.fresh.push((i.pad, from + pe, *word));
+                    self.fresh.push((i.pad, from + row * columns + column, *word));
                 }
                 *word = new;
                 self.values.wrote(new, maker);

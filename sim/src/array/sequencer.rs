@@ -314,10 +314,10 @@ impl Sequencer {
         let left_out = self.state == RunState::Step && !self.is_last_tile() && self.timer != 0;
         self.tile_ends = [left_out && self.timer == self.register(registers::TILE_END), stops, next];
 
-        beats.alu = self.alu.cycle(|i| !i.emit || credits > 0);
-        beats.root = self.root.cycle(|_| true);
-        beats.moves = self.moves.cycle(|_| true);
-        beats.scalar = self.scalar.cycle(|_| true);
+        self.alu.cycle(&mut beats.alu, |i| !i.emit || credits > 0);
+        self.root.cycle(&mut beats.root, |_| true);
+        self.moves.cycle(&mut beats.moves, |_| true);
+        self.scalar.cycle(&mut beats.scalar, |_| true);
         if beats.alu.as_ref().is_some_and(|b| b.instruction.emit) {
             self.credits -= 1;
         }
@@ -331,7 +331,7 @@ impl Sequencer {
 
         let seen = Seen { credits, alu_idle, model_done, full, tile_ends };
         let freed = self.run_state(&seen);
-        beats.load = self.load_state(input_taken, loader_full);
+        self.load_state(&mut beats.load, input_taken, loader_full);
         if let Some(bank) = freed {
             self.full[bank] = false;
         }
@@ -392,7 +392,11 @@ impl Sequencer {
     }
 
     /// What the loader issues, and its state in the next cycle.
-    fn load_state(&mut self, input_taken: bool, full: [bool; 2]) -> Option<Beat<LoadInstruction>> {
+    fn load_state(&mut self, place: &mut Option<Beat<LoadInstruction>>, input_taken: bool, full: [bool; 2]) {
+        let takes = matches!(self.load_state, LoadState::Model | LoadState::Step) && input_taken;
+        if !takes {
+            *place = None;
+        }
         match self.load_state {
             LoadState::Prime => self.load_state = LoadState::Decide,
             LoadState::Decide if self.pending_model => {
@@ -410,7 +414,7 @@ impl Sequencer {
             }
             // Without a current instruction, as when a host changes entries in mid-run, nothing is taken, and the loader waits.
             LoadState::Model | LoadState::Step if input_taken => {
-                let beat = self.load.cycle(|_| true);
+                self.load.cycle(place, |_| true);
                 if self.load.idle() {
                     if self.load_state == LoadState::Model {
                         self.model_done = true;
@@ -422,10 +426,8 @@ impl Sequencer {
                     }
                     self.load_state = LoadState::Prime;
                 }
-                return beat;
             }
             LoadState::Idle | LoadState::Model | LoadState::Step => {}
         }
-        None
     }
 }

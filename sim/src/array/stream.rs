@@ -180,22 +180,27 @@ impl<I: Timed> Stream<I> {
         }
     }
 
-    /// One cycle of a stream: the beat it issues, if any. `may_issue` holds back a beat without losing time before it.
-    pub(super) fn cycle(&mut self, may_issue: impl Fn(&I) -> bool) -> Option<Beat<I>> {
-        let instruction = self.current.as_ref()?;
-        if self.delay > 0 {
-            self.delay -= 1;
-            return None;
-        }
-        if self.interval > 0 {
-            self.interval -= 1;
-            return None;
-        }
+    /// One cycle of a stream: the beat it issues, if any, in the place of an earlier one. `may_issue` holds back a beat without losing time
+    /// before it.
+    pub(super) fn cycle(&mut self, place: &mut Option<Beat<I>>, may_issue: impl Fn(&I) -> bool) {
+        let Some(instruction) = self.current.as_ref().filter(|_| self.delay == 0 && self.interval == 0) else {
+            *place = None;
+            let waits = if self.delay > 0 { &mut self.delay } else { &mut self.interval };
+            *waits = waits.saturating_sub(u32::from(self.current.is_some()));
+            return;
+        };
         if !may_issue(instruction) {
-            return None;
+            *place = None;
+            return;
         }
         let (interval, loops, ends) = (instruction.interval(), instruction.loops(), instruction.ends());
-        let beat = Beat { number: self.at, instruction: instruction.clone(), counters: self.counters };
+        match place {
+            // An earlier beat of the same instruction: written in place, it need not be read back in other pieces.
+            Some(beat) if Arc::ptr_eq(&beat.instruction, instruction) => {
+                (beat.number, beat.counters) = (self.at, self.counters);
+            }
+            _ => *place = Some(Beat { number: self.at, instruction: instruction.clone(), counters: self.counters }),
+        }
         self.interval = interval - 1;
         if advance(&mut self.counters, &loops) {
             if ends {
@@ -204,7 +209,6 @@ impl<I: Timed> Stream<I> {
                 self.make_current(self.at + 1);
             }
         }
-        Some(beat)
     }
 
     /// What a watcher sees of it.

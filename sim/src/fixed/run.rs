@@ -5,7 +5,7 @@
 use super::address::Address;
 use super::finish::{Finish, WordSum};
 use crate::lanes::loops::{A, B, Loops, NUMBER, OUT, Places, START};
-use crate::lanes::{self, Products, Values, begin};
+use crate::lanes::{self, DOUBLE, Products, Values, begin};
 use arch::division::{Rounding, divide};
 use arch::number::{NARROW, round_half_even, saturate};
 use compiler::fixed::{Kind, Operand, Operation, Program, SumBound};
@@ -190,7 +190,7 @@ impl Action {
                 Action::Sums(Sums {
                     narrow: bits <= NARROW,
                     start: start.is_some().then_some(align),
-                    products: product.is_some().then_some(Products { square, combine }),
+                    products: product.is_some().then_some(Products { square, combine, doubles: bits <= DOUBLE }),
                     finish: Finish::new((program.word, program.accumulator), bits, shift, finish.alu(), counts_wrapped),
                 })
             }

@@ -173,7 +173,7 @@ mod tests {
         let (free, all) = (draw.below(4), draw.below(3));
         let iterators = (0..free + all).map(|_| {
             let low = draw.below(2) as i64;
-            let extent = draw.of(&[1, 2, 3, 5, 7, 8, 9, 13, 31, 32, 33, 41]);
+            let extent = draw.of(&[1, 2, 3, 5, 7, 8, 9, 13, 31, 33, 41, 67, 131]);
             Iterator { name: "i".into(), low, high: low + extent }
         });
         let mut iterators: Vec<Iterator> = iterators.collect();

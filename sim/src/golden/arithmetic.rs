@@ -2,8 +2,10 @@
 //!
 //! Comparisons give 1 or 0; transcendentals come from `libm`, so that they are the same on every platform.
 
+#![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+
 use super::Fault;
-use crate::lanes::{least, most};
+use crate::lanes::{in_vectors, least, most};
 use compiler::tensor::{Aggregate, Binary, Element, Function, Unary};
 
 /// An operation on up to three blocks.
@@ -44,6 +46,16 @@ pub(super) fn apply(
     known: Option<&[bool]>,
     out: &mut [f64],
 ) -> Result<(), Fault> {
+    let mut result = Ok(());
+    in_vectors(
+        #[inline(always)]
+        || result = applied(operation, operands, known, out),
+    );
+    result
+}
+
+#[inline(always)]
+fn applied(operation: Operation, operands: [&[f64]; 3], known: Option<&[bool]>, out: &mut [f64]) -> Result<(), Fault> {
     let [a, b, c] = operands;
     match operation {
         Operation::Unary(Unary::Neg) => each(out, a, |a| -a),
@@ -60,6 +72,10 @@ pub(super) fn apply(
             let (low, high) = integer_limits(bits, signed);
             each(out, a, |a| if a.is_nan() { 0.0 } else { libm::trunc(a).clamp(low, high) });
         }
+        // Those without a branch become vectors.
+        Operation::Call(Function::Sigmoid) => each(out, a, |a| Function::Sigmoid.value([a; 3])),
+        Operation::Call(Function::Exp) => each(out, a, |a| Function::Exp.value([a; 3])),
+        Operation::Call(Function::Silu) => each(out, a, |a| Function::Silu.value([a; 3])),
         Operation::Call(function) => {
             for (n, out) in out.iter_mut().enumerate() {
                 *out = function.value([a[n], b[n], c[n]]);
@@ -70,6 +86,7 @@ pub(super) fn apply(
 }
 
 #[allow(clippy::float_cmp, reason = "the operation is exact equality")]
+#[inline(always)]
 fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &mut [f64]) -> Result<(), Fault> {
     match operator {
         Binary::Add => pair(out, a, b, |a, b| a + b),
@@ -155,12 +172,14 @@ pub(super) fn integer_limits(bits: u32, signed: bool) -> (f64, f64) {
     if signed { (-power(bits - 1), power(bits - 1) - 1.0) } else { (0.0, power(bits) - 1.0) }
 }
 
+#[inline(always)]
 fn each(out: &mut [f64], a: &[f64], operation: impl Fn(f64) -> f64) {
     for (out, &a) in out.iter_mut().zip(a) {
         *out = operation(a);
     }
 }
 
+#[inline(always)]
 fn pair(out: &mut [f64], a: &[f64], b: &[f64], operation: impl Fn(f64, f64) -> f64) {
     for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
         *out = operation(a, b);

@@ -15,10 +15,11 @@ use super::Store;
 use super::arithmetic::Operation;
 use super::plan::{Beginning, Plan, Step};
 use super::samples::Scale;
-use crate::lanes::loops::{Access, Loops, OUT, Places, START};
+use crate::lanes::loops::{A, Access, B, Loop, Loops, OUT, Places, START};
 use crate::lanes::{self, Products, Values, begin, put_row};
 use arch::isa::Combine;
 use compiler::tensor::{Aggregate, Binary};
+use std::ops::Range;
 
 /// Such a Nest, prepared.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub(super) struct Fast {
     /// What they start at otherwise.
     initial: f64,
     factors: [Factor; 2],
+    /// The elements that it writes, if they follow each other.
+    run: Option<Range<usize>>,
 }
 
 #[derive(Debug, Clone)]
@@ -87,9 +90,11 @@ impl Fast {
         let accesses = [Some(plan.out_form), start.map(|(_, form)| form), a.1, b.1].map(access);
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
         let free = if plan.reduces { plan.free } else { extents.len() };
+        let loops = Loops::new(&extents, free, accesses, true);
         Some(Fast {
-            loops: Loops::new(&extents, free, accesses, true),
-            products: Products { square: false, combine },
+            run: loops.run(),
+            loops,
+            products: Products { square: false, combine, doubles: true },
             start: start.map(|(tensor, _)| tensor),
             initial,
             factors: [a.0, b.0],
@@ -105,14 +110,22 @@ impl Fast {
             Factor::Constant(value) => value,
         });
         let start = self.start.map(|tensor| stores[tensor].values.as_slice());
-        let seen = Extremes::nothing();
-        let defined = stores[out].partial.then_some(known.as_mut_slice());
+        let partial = stores[out].partial;
+        // What follows each other is looked at when all of it is there.
+        let one_by_one = self
+            .run
+            .is_none()
+            .then_some(Known { seen: Extremes::nothing(), defined: partial.then_some(known.as_mut_slice()) });
         let (initial, out_values) = (self.initial, &mut written);
-        let mut elements = Elements { factors: (a, b), start, initial, scale, out: out_values, defined, seen };
+        let mut elements = Elements { factors: (a, b), start, initial, scale, out: out_values, one_by_one };
         lanes::run::<f64>(&self.loops, Some(self.products), &mut elements);
-        let range = elements.seen.both();
+        let seen = elements.one_by_one.map(|known| known.seen.both());
+        if let (Some(run), true) = (&self.run, partial) {
+            known[run.clone()].fill(true);
+        }
+        let range = self.run.as_ref().map_or(seen, |run| Some(extremes(&written[run.clone()])));
         (stores[out].values, stores[out].defined) = (written, known);
-        range
+        range.unwrap_or(NOTHING)
     }
 }
 
@@ -122,9 +135,14 @@ struct Elements<'a> {
     initial: f64,
     scale: Scale,
     out: &'a mut [f64],
-    /// Which elements have a value, if not all have one.
-    defined: Option<&'a mut [bool]>,
+    one_by_one: Option<Known<'a>>,
+}
+
+/// What is known of elements that are anywhere.
+struct Known<'a> {
     seen: Extremes,
+    /// Which have a value, if not all have one.
+    defined: Option<&'a mut [bool]>,
 }
 
 impl Values<f64> for Elements<'_> {
@@ -148,13 +166,67 @@ impl Values<f64> for Elements<'_> {
                 *sum = self.scale.of(*sum);
             }
         }
-        self.seen.include(sums);
         put_row(self.out, places[OUT], vector[OUT], sums.iter().copied());
-        if let Some(defined) = &mut self.defined {
-            put_row(defined, places[OUT], vector[OUT], sums.iter().map(|_| true));
+        if let Some(Known { seen, defined }) = &mut self.one_by_one {
+            seen.include(sums);
+            if let Some(defined) = defined {
+                put_row(defined, places[OUT], vector[OUT], sums.iter().map(|_| true));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply(&mut self, products: Products, places: &Places, vector: &Loop) -> bool {
+        let Loop { extent, strides } = *vector;
+        if self.one_by_one.is_some()
+            || strides[OUT] != 1
+            || self.start.is_some() && strides[START] != 1
+            || !self.scale.is_one()
+        {
+            return false;
+        }
+        let [first, a, b] = [OUT, A, B].map(|access| places[access] as usize);
+        let factors = (&self.factors.0[a..], &self.factors.1[b..]);
+        let (row, other) = if strides[A] == 0 { (factors.1, factors.0) } else { factors };
+        let (row, many) = (&row[..extent], strides[A] == strides[B]);
+        let out = &mut self.out[first..][..extent];
+        match self.start {
+            Some(start) => {
+                let start = &start[places[START] as usize..][..extent];
+                let minus = products.combine == Combine::Subtract;
+                products_of(
+                    out,
+                    row,
+                    other,
+                    many,
+                    |n, product| if minus { start[n] - product } else { start[n] + product },
+                );
+            }
+            None => products_of(out, row, other, many, |_, product| self.initial + product),
+        }
+        true
+    }
+}
+
+/// What each product of two rows becomes, or of a row and a number.
+#[inline(always)]
+fn products_of(out: &mut [f64], row: &[f64], other: &[f64], many: bool, result: impl Fn(usize, f64) -> f64) {
+    let count = out.len();
+    if many {
+        let (row, other) = (&row[..count], &other[..count]);
+        for n in 0..count {
+            out[n] = result(n, row[n] * other[n]);
+        }
+    } else {
+        let (row, b) = (&row[..count], other[0]);
+        for n in 0..count {
+            out[n] = result(n, row[n] * b);
         }
     }
 }
+
+/// The extremes of no numbers.
+const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Lanes in which extremes are found.
 const LANES: usize = 32;
@@ -190,20 +262,33 @@ impl Extremes {
         (self.low, self.high) = (low, high);
     }
 
+    #[inline(always)]
     fn both(&self) -> (f64, f64) {
-        let low = self.low.iter().fold(f64::INFINITY, |low, &value| low.min(value));
-        (low, self.high.iter().fold(f64::NEG_INFINITY, |high, &value| high.max(value)))
+        let (mut low, mut high) = (self.low, self.high);
+        let mut half = LANES / 2;
+        while half > 0 {
+            for n in 0..half {
+                low[n] = low[n].min(low[n + half]);
+                high[n] = high[n].max(high[n + half]);
+            }
+            half /= 2;
+        }
+        (low[0], high[0])
     }
 }
 
 /// Smallest and largest finite number (`low > high` if there is none).
 pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
-    let mut seen = Extremes::nothing();
-    crate::lanes::in_vectors(
+    let mut both = NOTHING;
+    lanes::in_vectors(
         #[inline(always)]
-        || seen.include(values),
+        || {
+            let mut seen = Extremes::nothing();
+            seen.include(values);
+            both = seen.both();
+        },
     );
-    seen.both()
+    both
 }
 
 #[cfg(test)]
@@ -220,7 +305,9 @@ mod tests {
     fn vectors_are_blocks() {
         let text = include_str!("../../../programs/backpropagation.t");
         let mut random = ChaCha8Rng::seed_from_u64(5);
-        for (l1, l2, l3, size) in [(2, 2, 2, 1), (9, 8, 7, 1), (65, 129, 11, 1), (300, 17, 3, 2), (7, 33, 16, 5)] {
+        for (l1, l2, l3, size) in
+            [(2, 2, 2, 1), (9, 8, 7, 1), (65, 129, 11, 1), (300, 17, 3, 2), (7, 33, 16, 5), (19, 131, 6, 70)]
+        {
             let sizes = [("l1", l1), ("l2", l2), ("l3", l3)];
             let set = sizes.map(|(name, size)| (name.to_owned(), f64::from(size))).to_vec();
             let options = language::Options { set, ..language::Options::default() };

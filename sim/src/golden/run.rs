@@ -1,6 +1,7 @@
 //! Running a plan: an odometer over all iterators but the last, blocks of the last one inside.
 
 use super::arithmetic::{self, Operation};
+use super::fast::extremes;
 use super::plan::{Beginning, Condition, Plan, ROWS, Step, Warning};
 use super::{Fault, Store};
 use arch::Diagnostic;
@@ -262,9 +263,9 @@ impl Plan {
                 }
             } else {
                 store.put_all(start as usize, values);
-                for &value in values {
-                    range.include(value);
-                }
+                let (low, high) = extremes(values);
+                range.include(low);
+                range.include(high);
             }
             first += count as i64;
         }

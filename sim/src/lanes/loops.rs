@@ -11,6 +11,9 @@
 
 #![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
 
+use super::tiles::Tiled;
+use std::ops::Range;
+
 /// Which access a stride belongs to: `NUMBER` counts the free points in lexicographic order.
 pub(crate) const OUT: usize = 0;
 pub(crate) const START: usize = 1;
@@ -57,6 +60,8 @@ pub(crate) struct Loops {
     pub(crate) inner: Loop,
     /// No two free points write the same element.
     pub(crate) writes_once: bool,
+    /// Two free loops as tiles, if they are some.
+    pub(crate) tiled: Option<Tiled>,
 }
 
 impl Loops {
@@ -80,7 +85,23 @@ impl Loops {
         let vector = vector.map_or(Loop::ONCE, |n| free.remove(n));
         let inner = if ordered { reduced.len().checked_sub(1) } else { best(&reduced, 8) };
         let inner = inner.map_or(Loop::ONCE, |n| reduced.remove(n));
-        Loops { first, free, vector, reduced, inner, writes_once }
+        let tiled = if writes_once { Tiled::new(&free, &vector, &inner) } else { None };
+        Loops { first, free, vector, reduced, inner, writes_once, tiled }
+    }
+
+    /// The elements that are written, if they follow each other.
+    pub(crate) fn run(&self) -> Option<Range<usize>> {
+        let free = || self.free.iter().chain([&self.vector]);
+        let points: usize = free().map(|l| l.extent).product();
+        let reach: i64 = free().map(|l| l.strides[OUT] * (l.extent as i64 - 1)).sum();
+        let first = self.first[OUT] as usize;
+        let dense = self.writes_once && free().all(|l| l.strides[OUT] >= 0) && reach == points as i64 - 1;
+        dense.then_some(first..first + points)
+    }
+
+    /// Whether each result is made of one product.
+    pub(crate) fn has_no_sums(&self) -> bool {
+        self.reduced.is_empty() && self.inner.extent == 1
     }
 
     /// Whether a sum is best made along the innermost loop, value by value of the vector.

@@ -3,18 +3,21 @@
 //! ```text
 //! across   sum[t] += a[k][t] * b[k]      t: values of the vector; k: the innermost reduction
 //! along    sum[t] += a[t][..] . b[..]    one scalar product after the other; of real numbers, several rows side by side
+//! tiles    sum[s][t] += a[k][t] * b[s][k]    every word that is read serves several sums (`tiles`)
 //! ```
 //!
-//! Plain loops over slices, which the compiler makes vectors of: once for every set of vector instructions that [`pulp`] finds at run
-//! time. Integers wrap and real sums keep their order, so every set gives the same bits.
+//! But for tiles these are plain loops over slices, which the compiler makes vectors of: once for every set of vector instructions that
+//! [`pulp`] finds at run time. Integers wrap and real sums keep their order, so every set gives the same bits.
 
 #![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
 
 pub(crate) mod loops;
+mod tiles;
 
 use arch::isa::Combine;
 use loops::{A, B, Loop, Loops, Places, each};
 use std::ops::{Add, Mul, Sub};
+use tiles::Tiles;
 
 /// How many sums are made side by side: so many stay in the first-level cache.
 const BLOCK: usize = 256;
@@ -37,12 +40,25 @@ pub(crate) trait Sum: Copy {
     fn times(self, other: Self) -> Self;
     fn larger(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
+    /// Words that are doubles.
+    fn as_doubles(words: &[Self::Word]) -> Option<&[f64]>;
+    fn to_doubles(words: &[Self::Word]) -> Vec<f64>;
+    /// Of at most [`DOUBLE`] bits.
+    fn to_double(self) -> f64;
+    fn of_double(double: f64) -> Self;
 }
+
+/// Bits of integers that are added up as doubles.
+pub(crate) const DOUBLE: u32 = 51;
+
+/// Between this number and the next power of two the last bit of a double counts ones.
+const ONES: f64 = 1.5 * (1u64 << 52) as f64;
 
 macro_rules! sum {
     (
         $type:ty: $word:ty, $ordered:expr, $low:expr, $high:expr,
-        $plus:path, $minus:path, $times:path, $larger:path, $smaller:path
+        $plus:path, $minus:path, $times:path, $larger:path, $smaller:path,
+        $as_doubles:expr, $to_double:expr, $of_double:expr
     ) => {
         impl Sum for $type {
             type Word = $word;
@@ -78,13 +94,43 @@ macro_rules! sum {
             fn smaller(self, other: $type) -> $type {
                 $smaller(self, other)
             }
+            #[inline(always)]
+            fn as_doubles(words: &[$word]) -> Option<&[f64]> {
+                $as_doubles(words)
+            }
+            fn to_doubles(words: &[$word]) -> Vec<f64> {
+                words.iter().map(|&word| word.into()).collect()
+            }
+            #[inline(always)]
+            fn to_double(self) -> f64 {
+                $to_double(self)
+            }
+            #[inline(always)]
+            fn of_double(double: f64) -> $type {
+                $of_double(double)
+            }
         }
     };
 }
 
-sum!(i64: i32, false, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_sub, i64::wrapping_mul, Ord::max, Ord::min);
-sum!(i128: i32, false, i128::MIN, i128::MAX, i128::wrapping_add, i128::wrapping_sub, i128::wrapping_mul, Ord::max, Ord::min);
-sum!(f64: f64, true, f64::NEG_INFINITY, f64::INFINITY, Add::add, Sub::sub, Mul::mul, most, least);
+sum!(
+    i64: i32, false, i64::MIN, i64::MAX,
+    i64::wrapping_add, i64::wrapping_sub, i64::wrapping_mul, Ord::max, Ord::min,
+    |_| None,
+    |sum: i64| f64::from_bits((sum as u64).wrapping_add(ONES.to_bits())) - ONES,
+    |sum: f64| (sum + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
+);
+// Too wide for doubles.
+sum!(
+    i128: i32, false, i128::MIN, i128::MAX,
+    i128::wrapping_add, i128::wrapping_sub, i128::wrapping_mul, Ord::max, Ord::min,
+    |_| None, |sum| sum as f64, |sum| sum as i128
+);
+sum!(
+    f64: f64, true, f64::NEG_INFINITY, f64::INFINITY,
+    Add::add, Sub::sub, Mul::mul, most, least,
+    Some, |sum| sum, |sum| sum
+);
 
 /// The smaller; no number if one of them is none.
 #[inline(always)]
@@ -106,6 +152,11 @@ pub(crate) trait Values<S: Sum> {
     fn start(&self, places: &Places, vector: &Places, sums: &mut [S]);
     /// The results.
     fn put(&mut self, places: &Places, vector: &Places, sums: &mut [S]);
+    /// Make the results of a whole vector that has one product for each, if that is quicker than one thing after the other.
+    #[inline(always)]
+    fn multiply(&mut self, _: Products, _: &Places, _vector: &Loop) -> bool {
+        false
+    }
 }
 
 /// Work with the vector instructions of this processor. It has to be inlined, and so has everything that it calls.
@@ -127,6 +178,8 @@ pub(crate) struct Products {
     /// The difference of the factors is squared.
     pub(crate) square: bool,
     pub(crate) combine: Combine,
+    /// Doubles hold every sum.
+    pub(crate) doubles: bool,
 }
 
 impl Products {
@@ -140,6 +193,11 @@ impl Products {
         }
     }
 
+    /// Whether sums of products may grow in tiles.
+    fn in_tiles<S: Sum>(self) -> bool {
+        self.adds() && self.doubles && (self.combine == Combine::Add || !S::ORDERED)
+    }
+
     fn adds(self) -> bool {
         !self.square && !self.combine.compares()
     }
@@ -147,7 +205,11 @@ impl Products {
 
 /// Compute all free points of some loops with the vector instructions of this processor. Without products, starts are results.
 pub(crate) fn run<S: Sum>(loops: &Loops, products: Option<Products>, values: &mut impl Values<S>) {
+    if let (Some(tiled), Some(products)) = (&loops.tiled, products.filter(|products| products.in_tiles::<S>())) {
+        return pulp::Arch::new().dispatch(Tiles::new(loops, tiled, products, values));
+    }
     let along = loops.sums_along();
+    let single = products.filter(|products| products.adds() && loops.vector.is_dense() && loops.has_no_sums());
     let block = if loops.writes_once { BLOCK } else { 1 };
     let mut buffer = [S::ZERO; BLOCK];
     in_vectors(
@@ -157,6 +219,11 @@ pub(crate) fn run<S: Sum>(loops: &Loops, products: Option<Products>, values: &mu
                 #[inline(always)]
                 |mut places| {
                     let vector = &loops.vector.strides;
+                    if let Some(products) = single
+                        && values.multiply(products, &places, &loops.vector)
+                    {
+                        return;
+                    }
                     let mut left = loops.vector.extent;
                     while left > 0 {
                         let sums = &mut buffer[..left.min(block)];
@@ -261,6 +328,9 @@ impl Products {
 /// Words from a place on, and the stride of the innermost loop.
 type Along<'a, W> = (&'a [W], i64, i64);
 
+/// A row of each factor.
+type Pair<'a, W> = (&'a [W], &'a [W]);
+
 /// Add products sum by sum along the innermost loop, where the words of both factors are side by side.
 #[inline(always)]
 fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word>, sums: &mut [S]) {
@@ -273,19 +343,54 @@ fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word
     };
     let (blocks, rest) = if S::ORDERED { sums.as_chunks_mut::<ROWS>() } else { (&mut [][..], sums) };
     for sums in blocks {
-        let rows: [_; ROWS] = std::array::from_fn(|_| next());
-        let mut totals = *sums;
-        for k in 0..extent {
-            for (total, (a, b)) in totals.iter_mut().zip(&rows) {
-                *total = total.plus(S::product(a[k], b[k]));
-            }
+        let mut rows: [Pair<'_, S::Word>; ROWS] = [(&[], &[]); ROWS];
+        for row in &mut rows {
+            *row = next();
         }
-        *sums = totals;
+        sums_of_rows(extent, &rows, sums);
+    }
+    if S::ORDERED && rest.len() > 1 {
+        // The last row again and again, where there are no more.
+        let (mut rows, mut sums) = ([next(); ROWS], [S::ZERO; ROWS]);
+        for row in &mut rows[1..rest.len()] {
+            *row = next();
+        }
+        sums[..rest.len()].copy_from_slice(rest);
+        sums_of_rows(extent, &rows, &mut sums);
+        rest.copy_from_slice(&sums[..rest.len()]);
+        return;
     }
     for sum in rest {
         let (a, b) = next();
         *sum = a.iter().zip(b).fold(*sum, |sum, (&a, &b)| sum.plus(S::product(a, b)));
     }
+}
+
+/// Add the products of some rows side by side, which squares of words are turned for.
+#[inline(always)]
+fn sums_of_rows<S: Sum>(extent: usize, rows: &[Pair<'_, S::Word>; ROWS], sums: &mut [S; ROWS]) {
+    let nothing = [S::Word::default(); ROWS];
+    let mut totals = *sums;
+    let whole = extent / ROWS * ROWS;
+    for first in (0..whole).step_by(ROWS) {
+        let mut square = [(&nothing, &nothing); ROWS];
+        for (square, (a, b)) in square.iter_mut().zip(rows) {
+            if let (Some(a), Some(b)) = (a[first..].first_chunk(), b[first..].first_chunk()) {
+                *square = (a, b);
+            }
+        }
+        for k in 0..ROWS {
+            for (total, (a, b)) in totals.iter_mut().zip(&square) {
+                *total = total.plus(S::product(a[k], b[k]));
+            }
+        }
+    }
+    for k in whole..extent {
+        for (total, (a, b)) in totals.iter_mut().zip(rows) {
+            *total = total.plus(S::product(a[k], b[k]));
+        }
+    }
+    *sums = totals;
 }
 
 /// Put words where the sums of a vector are: the first one's place, and how far it is from each to the next.

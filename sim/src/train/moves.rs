@@ -8,6 +8,7 @@
 //! Every element of a weight counts once for each update. Golden's that move and the words' that do not are stalled. A weight with a master counts as
 //! that: its words and its lower part together.
 
+use crate::lanes::in_vectors;
 use compiler::rounding::{is_of_words, low};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,14 +34,38 @@ impl Moves {
         Moves { moved: self.moved - earlier.moved, distance: self.distance - earlier.distance }
     }
 
-    /// Look at a weight before and after an update.
-    pub(super) fn update(&mut self, before: &[f64], after: &[f64]) {
-        for (before, after) in before.iter().zip(after) {
-            let way = after - before;
-            let moved = before.to_bits() != after.to_bits() && way.is_finite();
-            self.moved += u64::from(moved);
-            self.distance += if moved { way.abs() } else { 0.0 };
-        }
+    /// Look at a weight before and after an update, after which what was before is what is now.
+    pub(super) fn update(&mut self, before: &mut [f64], after: &[f64]) {
+        let (mut moved, mut distance) = ([0; LANES], [0.0; LANES]);
+        in_vectors(
+            #[inline(always)]
+            || {
+                let (rows, rest) = before.as_chunks_mut::<LANES>();
+                let (after, rest_after) = after.as_chunks::<LANES>();
+                for (before, after) in rows.iter_mut().zip(after) {
+                    look(&mut moved, &mut distance, before, after);
+                }
+                look(&mut moved, &mut distance, rest, rest_after);
+            },
+        );
+        self.moved += moved.iter().sum::<u64>();
+        self.distance += distance.iter().sum::<f64>();
+    }
+}
+
+/// Distances that are added up side by side, always so many: the sum is the same on every processor.
+const LANES: usize = 32;
+
+/// Count each element in its lane.
+#[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
+#[inline(always)]
+fn look(moved: &mut [u64; LANES], distance: &mut [f64; LANES], before: &mut [f64], after: &[f64]) {
+    for (((moved, distance), before), &after) in moved.iter_mut().zip(distance).zip(before).zip(after) {
+        let way = after - *before;
+        let moves = before.to_bits() != after.to_bits() && way.is_finite();
+        *moved += u64::from(moves);
+        *distance += if moves { way.abs() } else { 0.0 };
+        *before = after;
     }
 }
 
@@ -151,14 +176,10 @@ impl Watched {
             // Names are copied once.
             if !self.all.contains_key(name) {
                 self.all.insert(name.to_owned(), Moves::default());
-                self.before.entry(name.to_owned()).or_default();
+                self.before.entry(name.to_owned()).or_insert_with(|| after.to_vec());
             }
             if let (Some(moves), Some(before)) = (self.all.get_mut(name), self.before.get_mut(name)) {
                 moves.update(before, &after);
-                match after {
-                    Cow::Owned(after) => *before = after,
-                    Cow::Borrowed(after) => after.clone_into(before),
-                }
             }
         }
     }

@@ -92,6 +92,28 @@ impl<W> Queue<W> {
 }
 
 impl<V: Values> Lanes<V> {
+    /// Results that are at the write ports in this cycle.
+    pub(super) fn land(&mut self) {
+        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
+            let landing = self.landings.pop_front().expect("just checked");
+            let from = landing.address * self.pes;
+            self.touch(landing.pad, &(from..from + self.pes));
+            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
+            if self.ahead {
+                let before =
+                    words.iter().enumerate().filter(|(pe, _)| landing.taken.get(*pe).is_none_or(|&taken| taken));
+                self.fresh.extend(before.map(|(pe, &word)| (landing.pad, from + pe, word)));
+            }
+            if landing.taken.is_empty() {
+                words.copy_from_slice(&landing.words);
+            }
+            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
+                *word = if taken { new } else { *word };
+            }
+            self.spare.push((landing.words, landing.taken));
+        }
+    }
+
     /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
     pub(super) fn emit(&mut self, beat: &Beat<AluInstruction>, places: &[usize; Pad::COUNT]) {
         let i = &beat.instruction;
