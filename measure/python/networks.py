@@ -139,14 +139,20 @@ def mobilenet(name, extent, first, widths):
     return net
 
 
-def resnet(name, extent, first, stages, blocks):
+def resnet(name, extent, first, stages, blocks, classes=10):
+    """Of large images a wide convolution and a pooling halve the rows and columns each."""
     net = Network(name, 1, 3, extent, extent)
-    net.convolution(first, [3, 3])
+    if extent > 64:
+        net.convolution(first, [7, 7], 2)
+        extents = [extent // 2 for extent in net.shape[2:]]
+        net.node("MaxPool", [net.last], [1, first, *extents], kernel_shape=[3, 3], strides=[2, 2], pads=[0, 0, 1, 1])
+    else:
+        net.convolution(first, [3, 3])
     for stage, channels in enumerate(stages):
         for block in range(blocks):
             net.block(channels, 2 if stage > 0 and block == 0 else 1)
     net.pooled()
-    net.dense(10, relu=False)
+    net.dense(classes, relu=False)
     return net
 
 
@@ -203,6 +209,7 @@ NETWORKS = [
     resnet("resnet_small", 8, 8, [8], 1),
     resnet("resnet8", 32, 16, [16, 32, 64], 1),
     resnet("resnet20", 32, 16, [16, 32, 64], 3),
+    resnet("resnet18", 224, 64, [64, 128, 256, 512], 2, 1000),
     transformer(),
     transformer(8, 16, 2, 32),
 ]
