@@ -105,6 +105,9 @@ pub fn quantise(value: f64, fraction: i32, width: u32) -> (i64, bool) {
     saturate(libm::rint(scaled) as i128, width)
 }
 
+/// Between this number and the next power of two the last bit of a double counts ones.
+pub const ONES: f64 = 1.5 * (1u64 << 52) as f64;
+
 /// The value of a word with `fraction` bits after the binary point.
 pub fn to_f64(word: i64, fraction: i32) -> f64 {
     libm::ldexp(word as f64, -fraction)

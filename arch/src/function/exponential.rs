@@ -6,6 +6,8 @@
 //!
 //! Step by step that of FreeBSD and [`libm`], so that every bit is the same.
 
+use crate::number::ONES;
+
 /// `ln 2` in two parts: products of the first with small integers are exact.
 const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
 const BY_LN2: f64 = f64::from_bits(0x3ff7_1547_652b_82fe);
@@ -23,8 +25,6 @@ const TINY: f64 = f64::from_bits(0x3e30_0001_0000_0000);
 /// Beyond these the result is infinite, or 0.
 const HIGHEST: f64 = 709.782_712_893_384;
 const LOWEST: f64 = -745.133_219_101_941_1;
-/// Between this number and the next power of two the last bit of a double counts ones.
-const ONES: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// `e^x`, bit for bit that of `libm`.
 #[inline]

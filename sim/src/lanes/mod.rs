@@ -15,6 +15,7 @@ pub(crate) mod loops;
 mod tiles;
 
 use arch::isa::Combine;
+use arch::number::ONES;
 use loops::{A, B, Loop, Loops, Places, each};
 use std::ops::{Add, Mul, Sub};
 use tiles::Tiles;
@@ -50,9 +51,6 @@ pub(crate) trait Sum: Copy {
 
 /// Bits of integers that are added up as doubles.
 pub(crate) const DOUBLE: u32 = 51;
-
-/// Between this number and the next power of two the last bit of a double counts ones.
-const ONES: f64 = 1.5 * (1u64 << 52) as f64;
 
 macro_rules! sum {
     (
