@@ -33,6 +33,7 @@ fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         scalar: Some(true),
         squares: Some(true),
         rectifiers: Some(pes_per_pu.is_multiple_of(2)),
+        limits: Some(pes_per_pu.is_multiple_of(4)),
         loops: Some(6),
         column_buses: Some(pus.is_multiple_of(pes_per_pu) || pes_per_pu.is_multiple_of(pus)),
         ..MachineSpec::default()

@@ -126,6 +126,7 @@ fn random(seed: u64) -> Machine {
         number => arch::amounts::Amounts::of((0..=number).map(|n| n * (1 + below(7)))),
     };
     let (alignments, shifts, root_shifts) = (amounts(), amounts(), amounts());
+    let rectifiers = below(2) == 1;
     let spec = MachineSpec {
         pus: Some(pus),
         pes_per_pu: Some(pes_per_pu),
@@ -140,7 +141,8 @@ fn random(seed: u64) -> Machine {
         divider: Some(tables > 0 && below(2) == 1),
         extremes: Some(below(2) == 1),
         squares: Some(below(2) == 1),
-        rectifiers: Some(below(2) == 1),
+        rectifiers: Some(rectifiers),
+        limits: Some(rectifiers && below(2) == 1),
         scalar: Some(below(2) == 1),
         gradient_depth: Some([0, 16][below(2) as usize]),
         alignments,

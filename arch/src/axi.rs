@@ -174,7 +174,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "widths",
             Read,
             Grid(registers::WIDTHS),
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, 1 if limits (10), loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
         ),
         row(
             0x38,

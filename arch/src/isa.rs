@@ -10,7 +10,9 @@ mod text;
 mod values;
 mod walk;
 
-pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, POSITIVE, SHIFT_BITS, SQUARE_BIT, gradient_bits, pad_bits};
+pub use fields::{
+    COUNT_BITS, DELAY_BITS, INTERVAL_BITS, LIMIT, POSITIVE, SHIFT_BITS, SQUARE_BIT, gradient_bits, pad_bits,
+};
 pub use values::Value;
 pub use walk::{Field, Fits, Instruction, Layout};
 
@@ -254,9 +256,13 @@ pub enum Finish {
     Round,
     /// 1 if negative, else 0.
     Negative,
-    /// Rounded likewise, and 0 if negative; needs a machine with `rectifiers`.
-    Positive,
+    /// Rounded likewise, and 0 if negative; needs a machine with `rectifiers`. At most this word, which [`UNLIMITED`] never is less than; another
+    /// one needs a machine with `limits`.
+    Positive(i32),
 }
+
+/// The limit of positive words that is none.
+pub const UNLIMITED: i32 = i32::MAX;
 
 /// What an accumulator does with a product, and a node of a tree with its two inputs.
 ///
@@ -467,8 +473,8 @@ pub struct RootInstruction {
     pub unit: Unit,
     /// Right shift of the sum.
     pub shift: u32,
-    /// A negative word becomes 0, unless there is a function; needs a machine with `rectifiers`.
-    pub positive: bool,
+    /// A negative word becomes 0, and one above this limit the limit, unless there is a function: as [`Finish::Positive`] says.
+    pub positive: Option<i32>,
     /// What else is done with it.
     pub function: Option<RootFunction>,
     /// Last instruction of its routine.

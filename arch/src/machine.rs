@@ -79,6 +79,10 @@ impl Machine {
             let reason = format!("must be false where neither of {rows} rows and {columns} columns divides the other");
             return Err(MachineError { key: "column_buses", value: 1, reason });
         }
+        if self.limits && !self.rectifiers {
+            let reason = "must be true where results have limits".to_owned();
+            return Err(MachineError { key: "rectifiers", value: 0, reason });
+        }
         if self.divider && self.table_entries == 0 {
             let reason =
                 "must be at least 64 where there are dividers, which are part of the function units".to_owned();

@@ -136,6 +136,8 @@ pub const PARTIAL_SUMS_BIT: u32 = 30;
 pub const SQUARES_BIT: u32 = 25;
 /// Bit of [`WIDTHS`] that says whether negative results become 0.
 pub const RECTIFIERS_BIT: u32 = 23;
+/// Bit of [`WIDTHS`] that says whether positive results have limits.
+pub const LIMITS_BIT: u32 = 10;
 /// Bit of [`WIDTHS`] that says whether the results of rows go to columns.
 pub const COLUMN_BUSES_BIT: u32 = 24;
 /// Lowest bit of [`WIDTHS`] that says in how many transfers an emitting beat leaves at most: their log2, 4 bits.
@@ -247,7 +249,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), 1 if negative results become 0 (23), word in bits 22..16, 1 if limits (10), loops of an instruction less 4 in bits 9..8, accumulator in bits 7..0",
         ),
         register(
             DEPTHS,
@@ -319,6 +321,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | u32::from(machine.rectifiers()) << RECTIFIERS_BIT
                 | machine.most_transfers().ilog2() << TRANSFERS_LSB
                 | machine.word() << 16
+                | u32::from(machine.limits()) << LIMITS_BIT
                 | (machine.loops() - FEWEST_LOOPS) << LOOPS_LSB
                 | machine.accumulator()
         }
@@ -352,7 +355,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
     let (pus, pes_per_pu) = halves(read(GRID));
-    let [accumulator, more_loops] = [0, LOOPS_LSB].map(|lsb| read(WIDTHS) >> lsb & 0xff);
+    let (accumulator, more_loops) = (read(WIDTHS) & 0xff, read(WIDTHS) >> LOOPS_LSB & 3);
     let word = Some(read(WIDTHS) >> 16 & ((1 << (RECTIFIERS_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let output_words = 1 << (streams >> 12 & 0xf);
@@ -381,6 +384,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         squares: has(SQUARES_BIT),
         column_buses: has(COLUMN_BUSES_BIT),
         rectifiers: has(RECTIFIERS_BIT),
+        limits: has(LIMITS_BIT),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),

@@ -10,8 +10,8 @@ use crate::rtl::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
 use arch::isa::{
-    AluInstruction, Field, Instruction, LEVELS, Layout, LoadInstruction, MoveInstruction, POSITIVE, RootInstruction,
-    ScalarInstruction, gradient_bits,
+    AluInstruction, Field, Instruction, LEVELS, LIMIT, Layout, LoadInstruction, MoveInstruction, POSITIVE,
+    RootInstruction, ScalarInstruction, gradient_bits,
 };
 use arch::number::ceil_log2;
 use arch::registers::INSTRUCTION_CHUNKS;
@@ -220,6 +220,8 @@ pub(crate) struct Widths {
     pub(crate) extremes: bool,
     /// Whether PEs and roots make negative results 0, 0 or 1: the bit above the amount of a shift says so.
     pub(crate) rectifiers: usize,
+    /// That bit, and those of the limit above it; or none.
+    pub(crate) positive: u32,
     /// Bits of what a PE multiplies: those of a word, or of the difference of two.
     pub(crate) factor: u32,
     /// Gradient pads in each PE, and everything that belongs to them: 0 or 1.
@@ -268,12 +270,12 @@ pub(crate) struct Widths {
     pub(crate) fixed: Option<Fixed>,
 }
 
-/// The layout with the bit that makes negative results 0 as the highest bit of the shift amount before it.
+/// The layout with the bit that makes negative results 0, and the limit of others, as the highest bits of the shift amount before them.
 fn shifts_joined(layout: Layout) -> Layout {
     let mut fields: Vec<Field> = Vec::new();
     for field in layout.fields {
         match fields.last_mut() {
-            Some(shift) if field.name == POSITIVE => shift.bits += field.bits,
+            Some(shift) if [POSITIVE, LIMIT].contains(&field.name.as_str()) => shift.bits += field.bits,
             _ => fields.push(field),
         }
     }
@@ -311,6 +313,7 @@ impl Widths {
             dividers: machine.divider().into(),
             extremes: machine.extremes(),
             rectifiers: machine.rectifiers().into(),
+            positive: if machine.limits() { machine.word() } else { machine.rectifiers().into() },
             factor: machine.factor_bits(),
             gradients: (machine.gradient_depth() > 0).into(),
             gradient: gradient_bits(machine),

@@ -100,6 +100,7 @@ fn every_port_says_what_it_carries() {
         extremes: Some(true),
         squares: Some(true),
         rectifiers: Some(true),
+        limits: Some(true),
         scalar: Some(true),
         gradient_depth: Some(16),
         ..MachineSpec::default()

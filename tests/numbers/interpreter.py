@@ -207,6 +207,7 @@ class Program:
         """Lines before the reduction, lines inside, and the result."""
         if table := re.fullmatch(rf"([a-z_]+#\d+)\((.*)\)", text):
             return [], [], f"{self.table(table.group(1))}({self.factor(table.group(2))[0]})"
+        text, _, limit = text.partition(" limit ")
         kind, body, shift = re.fullmatch(r"([a-z_]+)\((.*?)\)(?: >> (\d+.*))?", text).groups()
         if kind.startswith("quotient"):
             dividend, places, divisor = re.fullmatch(r"(.*?)(?: << (\d+))? / (.*)", body).groups()
@@ -220,6 +221,8 @@ class Program:
         assert kind in ("round", "floor", "negative", "positive"), kind
         if kind == "positive":
             last = f"max({last}, 0)"
+        if limit:
+            last = f"min({last}, {limit})"
         return head, inner, last
 
     def accumulate(self, body):

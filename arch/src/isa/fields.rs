@@ -1,5 +1,9 @@
 //! The fields of each instruction kind, in the order in which they lie in a microcode word.
 
+mod positive;
+
+pub use positive::{LIMIT, POSITIVE};
+
 use super::walk::{Instruction, WalkFields};
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
@@ -10,6 +14,7 @@ use crate::division::Rounding;
 use crate::machine::Machine;
 use crate::number::ceil_log2;
 use crate::timing::Unit;
+use positive::rectifier;
 
 /// Bits of a loop count.
 pub const COUNT_BITS: u32 = 16;
@@ -19,9 +24,6 @@ pub const DELAY_BITS: u32 = 24;
 pub const INTERVAL_BITS: u32 = 16;
 /// Bits of a shift amount.
 pub const SHIFT_BITS: u32 = 6;
-
-/// Field behind a shift amount, of machines with `rectifiers`: a negative result becomes 0.
-pub const POSITIVE: &str = "positive";
 
 /// What operands `b` and `c` may be, and bits of either.
 const B: [&str; Pad::COUNT + 1] = Pad::words_and(Pad::COUNT, &["immediate"]);
@@ -144,15 +146,6 @@ fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstr
     walk.address(Pad::NAMES[pad as usize], pad_bits(machine, pad), machine, &i.counts, &mut i.reads[pad as usize]);
 }
 
-/// Whether a negative result becomes 0, behind the shift amount: hardware takes both for one field.
-fn rectifier(walk: &mut dyn WalkFields, machine: &Machine, positive: &mut bool) {
-    if machine.rectifiers() {
-        walk.flag(POSITIVE, positive);
-    } else {
-        walk.absent(POSITIVE, u32::from(*positive));
-    }
-}
-
 /// What is done with the operands.
 fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
     let mut a = i.a as u32;
@@ -187,13 +180,14 @@ fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstructio
     i.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
     walk.unsigned("align", SHIFT_BITS, &mut i.align);
     walk.unsigned("shift", SHIFT_BITS, &mut i.shift);
-    let (mut positive, mut negative) = (i.finish == Finish::Positive, i.finish == Finish::Negative);
+    let mut positive = if let Finish::Positive(limit) = i.finish { Some(limit) } else { None };
+    let mut negative = i.finish == Finish::Negative;
     rectifier(walk, machine, &mut positive);
     walk.flag("negative", &mut negative);
     i.finish = match (negative, positive) {
         (true, _) => Finish::Negative,
-        (false, true) => Finish::Positive,
-        (false, false) => Finish::Round,
+        (false, Some(limit)) => Finish::Positive(limit),
+        (false, None) => Finish::Round,
     };
     walk.signed("immediate_b", machine.word(), &mut i.immediate_b);
     walk.signed("immediate_c", machine.word(), &mut i.immediate_c);
@@ -293,7 +287,7 @@ impl Instruction for RootInstruction {
             count: 1,
             unit: Unit::Row,
             shift: 0,
-            positive: false,
+            positive: None,
             function: None,
             end: false,
         }
@@ -406,9 +400,6 @@ impl Instruction for LoadInstruction {
         parts(walk, machine, &mut self.gradient);
     }
 }
-
-#[cfg(test)]
-mod positive;
 
 #[cfg(test)]
 mod tests {

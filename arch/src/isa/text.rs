@@ -4,7 +4,7 @@
 
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
-    RootFunction, RootInstruction, ScalarInstruction, Segments, Start, TableUse, Tiles,
+    RootFunction, RootInstruction, ScalarInstruction, Segments, Start, TableUse, Tiles, UNLIMITED,
 };
 use crate::division::Rounding;
 use crate::timing::Unit;
@@ -106,8 +106,13 @@ fn word(i: &AluInstruction, value: &str) -> String {
     match i.finish {
         Finish::Round => format!("round({value} >> {})", i.shift),
         Finish::Negative => format!("negative({value})"),
-        Finish::Positive => format!("positive({value} >> {})", i.shift),
+        Finish::Positive(limit) => format!("positive({value} >> {}{})", i.shift, limited(limit)),
     }
+}
+
+/// What a positive word is at most, if that is less than any word.
+fn limited(limit: i32) -> String {
+    if limit == UNLIMITED { String::new() } else { format!(", at most {limit}") }
 }
 
 impl Display for AluInstruction {
@@ -152,14 +157,15 @@ impl Display for RootInstruction {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(
             f,
-            "+{} root  {} x every {}  {} {}(tree {} {})",
+            "+{} root  {} x every {}  {} {}(tree {} {}{})",
             self.delay,
             self.count,
             self.interval,
             self.unit,
-            if self.positive { "positive" } else { "round" },
+            if self.positive.is_some() { "positive" } else { "round" },
             if matches!(self.function, Some(RootFunction::Divide(_))) { "<<" } else { ">>" },
-            self.shift
+            self.shift,
+            limited(self.positive.unwrap_or(UNLIMITED))
         )?;
         match &self.function {
             None => {}

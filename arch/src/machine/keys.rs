@@ -182,6 +182,8 @@ machine_keys! {
     squares: bool = Rule::any(false).default_doc("if the program sums squared differences");
     /// Processing engines and roots make a negative result 0 in the beat that rounds it.
     rectifiers: bool = Rule::any(false).default_doc("if the program has rectifiers");
+    /// Rectifiers make a result that is larger than a limit of the instruction that limit.
+    limits: bool = Rule::any(false).default_doc("if the program has rectifiers with limits");
     /// Buses that bring results of rows to columns with the same number, modulo the fewer of both; on grids where one number divides the other.
     column_buses: bool = Rule::any(false).default_doc("if the steps get shorter by it, and false on a board");
     /// A scalar unit beside the global root, for values that are the same in all PEs.

@@ -81,7 +81,7 @@ fn harmless(program: &Program, tensors: &[Vec<bool>], nest: &Nest, iterator: Ite
             let nothing_there = start.as_ref().is_none_or(&zero);
             nothing_added && (!free || nothing_there)
         }
-        Some(Primitive::Positive(value)) => zero(&value),
+        Some(Primitive::Positive(value, _)) => zero(&value),
         Some(Primitive::Product(factor)) => free && zero(&factor),
         // The machine's 0 / x is 0, also where x is 0.
         Some(Primitive::Divide { dividend, .. }) => zero(&dividend),

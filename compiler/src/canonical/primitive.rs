@@ -9,7 +9,7 @@
 //! | max, min | `p` (start as the nest says) | multiply-add that compares |
 //! | mul | `s` | product |
 //! | assign | `s / s`, `floor(s / s)`, `floor(s)` | division |
-//! | assign | `max(s, 0)` | positive part |
+//! | assign | `max(s, 0)`, `min(max(s, 0), c)` | positive part, limited |
 //! | assign | `f(s)` | function |
 //!
 //! where `s` is an element or a constant, and `p` is `s`, `s * s`, `2^k * s * s` or, of one difference, `(s - s) * (s - s)`, `2^k` times it
@@ -49,8 +49,8 @@ pub enum Primitive {
         /// The result is the nearest whole number, of two the even one.
         whole: bool,
     },
-    /// An element, or 0 if it is negative.
-    Positive(Atom),
+    /// An element, or 0 if it is negative; at most this constant, which may be infinite.
+    Positive(Atom, f64),
     /// Left-to-right product.
     Product(Atom),
     /// A quotient.
@@ -73,7 +73,7 @@ impl Primitive {
             Primitive::MultiplyAdd { start, product, .. } => {
                 start.iter().chain(product.iter().flat_map(|(a, b)| [a, b])).collect()
             }
-            Primitive::Positive(value) | Primitive::Product(value) | Primitive::Function(_, value) => vec![value],
+            Primitive::Positive(value, _) | Primitive::Product(value) | Primitive::Function(_, value) => vec![value],
             Primitive::Divide { dividend, divisor, .. } => vec![dividend, divisor],
         }
     }
@@ -97,8 +97,9 @@ impl Primitive {
                     [argument] => Some(Primitive::Function(*function, atom(argument)?)),
                     _ => None,
                 },
-                Expr::Binary(Binary::Max, value, zero) if **zero == Expr::Constant(0.0) => {
-                    Some(Primitive::Positive(atom(value)?))
+                Expr::Binary(Binary::Max | Binary::Min, ..) => {
+                    let (value, limit) = rectified(&body)?;
+                    Some(Primitive::Positive(atom(value)?, limit))
                 }
                 Expr::Binary(Binary::Lt, sum, zero) if **zero == Expr::Constant(0.0) => linear(sum, true),
                 _ => linear(&body, false),
@@ -126,6 +127,21 @@ impl Primitive {
             Aggregate::Mul if nest.start == Start::Identity => Some(Primitive::Product(atom(&body)?)),
             Aggregate::Mul => None,
         }
+    }
+}
+
+/// What an expression is the positive part of, and what that is at most.
+///
+///     max(x, 0)             =>  x, infinity
+///     min(max(x, 0), 6)     =>  x, 6
+pub(super) fn rectified(e: &Expr) -> Option<(&Expr, f64)> {
+    match e {
+        Expr::Binary(Binary::Max, value, zero) if **zero == Expr::Constant(0.0) => Some((value, f64::INFINITY)),
+        Expr::Binary(Binary::Min, value, limit) => match (rectified(value)?, &**limit) {
+            ((value, f64::INFINITY), Expr::Constant(limit)) if *limit > 0.0 => Some((value, *limit)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::expr::linear::{Term, is_power_of_two, term_expr, terms};
 use super::expr::{self, Expr, reads};
 use super::flow::fresh_name;
 use super::logic::library;
+use super::primitive::rectified;
 use crate::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Unary,
@@ -204,6 +205,9 @@ impl Splitter {
             | Expr::Constant(_)
             | Expr::Read(..) => self.linear(terms(&e), place),
             Expr::Iterator(_) => self.atom(e, place),
+            Expr::Binary(Binary::Min, a, limit) if rectified(&a).is_some() && matches!(*limit, Expr::Constant(_)) => {
+                Expr::Binary(Binary::Min, Box::new(self.assigned(*a, place)), limit)
+            }
             Expr::Binary(operation, a, b) => {
                 let a = self.atom(*a, place);
                 Expr::Binary(operation, Box::new(a), Box::new(self.atom(*b, place)))

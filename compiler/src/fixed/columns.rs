@@ -266,7 +266,7 @@ impl Scaling {
                 self.multiply_add((number, &nest), start.as_ref(), product.as_ref(), square, negative)
             }
             // The larger of two is that of their multiples, too.
-            Primitive::Positive(value)
+            Primitive::Positive(value, f64::INFINITY)
             | Primitive::MultiplyAdd {
                 start: None,
                 product: Some((value, Atom::Constant(1.0))),

@@ -89,7 +89,7 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
 fn sources(primitive: &Primitive) -> Vec<Atom> {
     match primitive {
         Primitive::MultiplyAdd { start: Some(value), product: None, negative: false, .. }
-        | Primitive::Positive(value) => vec![value.clone()],
+        | Primitive::Positive(value, _) => vec![value.clone()],
         Primitive::MultiplyAdd {
             start,
             product: Some((a, Atom::Constant(1.0))),
@@ -328,7 +328,7 @@ impl<'a> Formats<'a> {
             Primitive::Divide { dividend, divisor, down } => {
                 self.constrain_division((number, nest), dividend, divisor, *down);
             }
-            Primitive::Positive(value) => self.constrain_positive(nest, value),
+            Primitive::Positive(value, _) => self.constrain_positive(nest, value),
             // Its table is chosen when all formats are.
             Primitive::Function(..) => {}
         }

@@ -17,6 +17,7 @@ use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary}
 use arch::division::Rounding;
 use arch::function::FunctionTable;
 use arch::isa::Combine;
+use arch::isa::UNLIMITED;
 use arch::number::quantise;
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -383,7 +384,7 @@ impl Lowering<'_> {
                 };
                 self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, finish), bound)
             }
-            Primitive::Positive(value) => self.positive(formats, nest.out, value),
+            Primitive::Positive(value, limit) => self.positive(formats, nest.out, value, *limit),
             Primitive::Product(factor) => {
                 let fraction = match factor {
                     Atom::Read(tensor, _) => formats.fraction(*tensor),
@@ -444,7 +445,9 @@ impl Lowering<'_> {
         SumBound::Ranges
     }
 
-    fn positive(&self, formats: &Formats, out: tensor::TensorId, value: &Atom) -> Kind {
+    fn positive(&self, formats: &Formats, out: tensor::TensorId, value: &Atom, limit: f64) -> Kind {
+        // A limit beyond all words limits nothing, but is the source's.
+        let limit = libm::rint(libm::ldexp(limit, formats.fraction(out))).min(f64::from(UNLIMITED)) as i32;
         let fraction = match value {
             Atom::Read(tensor, _) => formats.fraction(*tensor),
             Atom::Constant(_) => formats.fraction(out),
@@ -457,7 +460,7 @@ impl Lowering<'_> {
             scale: 0,
             combine: Combine::Add,
             shift: (fraction - formats.fraction(out)) as u32,
-            finish: Finish::Positive,
+            finish: Finish::Positive(limit),
             bound: SumBound::Formats,
         }
     }

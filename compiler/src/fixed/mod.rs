@@ -14,7 +14,7 @@
 //! 2. `MultiplyAdd`: with f(product) = f(a) + f(b) - scale: `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
 //!    both at most 63. The first factor is never a constant. What is absent is neither aligned, scaled nor combined: one value, one spelling.
 //!    Where a difference is squared, f(a) = f(b).
-//! 3. `finish = Positive` rounds as `Round` does, then takes 0 for what is negative. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
+//! 3. `finish = Positive` rounds as `Round` does, then takes 0 for what is negative, and the limit for what is above. `Negative` gives a word 0 or 1 and `f(out) = 0`.
 //!    `finish = Whole`: `f(out) = 0`, too. Down, the sum is one value `a` with `n = f(a)` bits after its point: `a << -n` if there are none,
 //!    else `a - 1/2 + 2^-(n+1)`, which never lies half way between two whole numbers, and is nearest to `floor(a)`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
@@ -308,8 +308,8 @@ pub enum Finish {
     Round,
     /// 1 if it is negative, else 0.
     Negative,
-    /// The number that it is, rounded likewise, or 0 if that is negative.
-    Positive,
+    /// The number that it is, rounded likewise, or 0 if that is negative; at most this, if it is a word. [`UNLIMITED`](isa::UNLIMITED) is none.
+    Positive(i32),
     /// A whole number that the program asks for: [rounding to nearest](Rounding::Nearest) (halves to the even one), or [down](Rounding::Down)
     /// what is multiplied by 1 or aligned. The accumulator rounds as ever, to no bits after the point.
     Whole(Rounding),
@@ -321,7 +321,7 @@ impl Finish {
         match self {
             Finish::Round | Finish::Whole(_) => isa::Finish::Round,
             Finish::Negative => isa::Finish::Negative,
-            Finish::Positive => isa::Finish::Positive,
+            Finish::Positive(limit) => isa::Finish::Positive(limit),
         }
     }
 }

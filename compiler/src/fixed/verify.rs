@@ -127,7 +127,10 @@ fn moves(program: &Program) -> Check {
         let one = |operand: &Operand| matches!(operand, Operand::Constant { word, fraction } if (0..63).contains(fraction) && *word == 1 << fraction);
         let sources: Option<i32> = match &operation.kind {
             Kind::MultiplyAdd {
-                start: Some(start), product: None, finish: Finish::Round | Finish::Positive, ..
+                start: Some(start),
+                product: None,
+                finish: Finish::Round | Finish::Positive(_),
+                ..
             } => Some(fraction(start)),
             Kind::MultiplyAdd { start, product: Some((a, b)), scale: 0, square: false, combine, .. }
                 if combine.compares() && one(b) =>
@@ -264,7 +267,7 @@ fn formats(program: &Program, operation: &Operation) -> Check {
                 ensure(fraction(start) + *align as i32 == sum, 2, || format!("the start is aligned by {align}"))?;
             }
             match finish {
-                Finish::Round | Finish::Positive | Finish::Whole(_) => {
+                Finish::Round | Finish::Positive(_) | Finish::Whole(_) => {
                     ensure(sum - *shift as i32 == out.fraction, 2, || format!("the sum is shifted by {shift}"))?;
                     let whole = !matches!(finish, Finish::Whole(_)) || out.fraction == 0;
                     ensure(whole, 3, || "a whole number has a binary point".into())?;

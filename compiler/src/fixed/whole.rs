@@ -52,7 +52,8 @@ fn makes_whole(primitive: &Primitive, whole: impl Fn(&Atom) -> bool) -> bool {
         Primitive::MultiplyAdd { start, product, scale, .. } => {
             start.iter().all(&whole) && product.iter().all(|(a, b)| *scale >= 0 && whole(a) && whole(b))
         }
-        Primitive::Product(factor) | Primitive::Positive(factor) => whole(factor),
+        Primitive::Positive(value, limit) => whole(value) && (limit.is_infinite() || libm::trunc(*limit) == *limit),
+        Primitive::Product(factor) => whole(factor),
         Primitive::Divide { .. } | Primitive::Function(..) => false,
     }
 }

@@ -14,7 +14,7 @@ use crate::rounding::is_of_words;
 use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
 use arch::division::Rounding;
 use arch::function::Function;
-use arch::isa::Combine;
+use arch::isa::{Combine, UNLIMITED};
 
 /// The constants of a canonical program.
 fn constants(program: &tensor::Program) -> Vec<f64> {
@@ -113,9 +113,10 @@ impl<'a> Run<'a> {
         }
         let place = Form::of_element(&self.program.tensors[operation.out.0].shape, &operation.out_index);
         let formula = self.formula(operation, arithmetic);
+        let limit = self.limit(operation, arithmetic);
         let mut point: Vec<i64> = iterators.iter().map(|&(low, _)| low).collect();
         loop {
-            let value = self.value(&formula, (operation.free, reduced), &mut point, arithmetic);
+            let value = self.value((&formula, limit), (operation.free, reduced), &mut point, arithmetic);
             let place = place.at(&point) as usize;
             // A quotient by 0 has no value.
             self.elements[operation.out.0][place] = value.unwrap_or(Value::ZERO);
@@ -128,7 +129,7 @@ impl<'a> Run<'a> {
     /// The value at a point of the free iterators.
     fn value(
         &self,
-        formula: &Kind<Source>,
+        (formula, limit): (&Kind<Source>, Option<Value>),
         (free, reduced): (usize, &[(i64, i64)]),
         point: &mut [i64],
         arithmetic: &mut Arithmetic,
@@ -155,7 +156,10 @@ impl<'a> Run<'a> {
                         let value = product.as_ref().map(|(a, _)| a).or(start.as_ref())?;
                         arithmetic.call(Function::Floor, &[value.at(elements, point)])
                     }
-                    Finish::Positive => arithmetic.binary(Binary::Max, total, Value::ZERO),
+                    Finish::Positive(_) => {
+                        let positive = arithmetic.binary(Binary::Max, total, Value::ZERO)?;
+                        limit.map_or(Some(positive), |limit| arithmetic.binary(Binary::Min, positive, limit))
+                    }
                     Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
                 }
             }
@@ -197,18 +201,31 @@ impl<'a> Run<'a> {
         formula
     }
 
+    /// What a positive part is at most.
+    fn limit(&self, operation: &Operation, arithmetic: &Arithmetic) -> Option<Value> {
+        let fraction = self.program.tensors[operation.out.0].fraction;
+        match operation.kind {
+            Kind::MultiplyAdd { finish: Finish::Positive(limit), .. } if limit != UNLIMITED => {
+                Some(self.constant(limit.into(), fraction, arithmetic))
+            }
+            _ => None,
+        }
+    }
+
+    /// The constant that a word is the rounding of.
+    fn constant(&self, word: i64, fraction: i32, arithmetic: &Arithmetic) -> Value {
+        let (value, unit) = (libm::ldexp(word as f64, -fraction), libm::ldexp(1.0, -fraction));
+        let distance = |constant: &f64| (constant - value).abs();
+        let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        arithmetic.constant(nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value))
+    }
+
     fn source(&self, operand: &Operand, arithmetic: &Arithmetic) -> Source {
         match operand {
             Operand::Read { tensor, index } => {
                 Source::Element(tensor.0, Form::of_element(&self.program.tensors[tensor.0].shape, index))
             }
-            Operand::Constant { word, fraction } => {
-                let (value, unit) = (libm::ldexp(*word as f64, -fraction), libm::ldexp(1.0, -fraction));
-                let distance = |constant: &f64| (constant - value).abs();
-                let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-                let exact = nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value);
-                Source::Constant(arithmetic.constant(exact))
-            }
+            Operand::Constant { word, fraction } => Source::Constant(self.constant(*word, *fraction, arithmetic)),
         }
     }
 }

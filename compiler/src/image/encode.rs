@@ -157,7 +157,7 @@ fn root(job: &Job) -> Option<RootInstruction> {
         // Where its results go is for the moves to say.
         unit: if *unit == Unit::Across { Unit::Row } else { *unit },
         shift: *shift,
-        positive: job.finish == Finish::Positive,
+        positive: if let Finish::Positive(limit) = job.finish { Some(limit) } else { None },
         function: *function,
         end: false,
     })

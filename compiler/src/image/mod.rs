@@ -35,5 +35,5 @@ mod replay;
 pub mod text;
 mod verify;
 
-pub use refuse::{Refusal, needs_divider, needs_extremes, needs_rectifiers, needs_squares};
+pub use refuse::{Refusal, needs_divider, needs_extremes, needs_limits, needs_rectifiers, needs_squares};
 pub use verify::{laws, verify};

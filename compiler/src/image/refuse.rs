@@ -7,6 +7,7 @@ use arch::amounts::Amounts;
 use arch::image::{Annotated, Image};
 use arch::isa::{AluInstruction, RootInstruction, ScalarInstruction};
 use arch::machine::Machine;
+use arch::number::word_max;
 use arch::registers::MOST_INSTRUCTIONS;
 use arch::{Code, Diagnostic, Origin};
 
@@ -211,8 +212,23 @@ fn squares(operation: &Operation) -> bool {
 
 /// Whether a program has rectifiers.
 pub fn needs_rectifiers(program: &Program) -> bool {
-    let positive = |operation: &Operation| matches!(operation.kind, Kind::MultiplyAdd { finish: Finish::Positive, .. });
-    program.operations.iter().any(positive)
+    program.operations.iter().any(|operation| limit(operation).is_some())
+}
+
+/// Whether these have limits.
+pub fn needs_limits(program: &Program) -> bool {
+    program
+        .operations
+        .iter()
+        .any(|operation| limit(operation).is_some_and(|limit| i128::from(limit) < word_max(program.word)))
+}
+
+/// What a positive result is at most.
+fn limit(operation: &Operation) -> Option<i32> {
+    match operation.kind {
+        Kind::MultiplyAdd { finish: Finish::Positive(limit), .. } => Some(limit),
+        _ => None,
+    }
 }
 
 /// Whether a program has squared differences that are no words of their own.

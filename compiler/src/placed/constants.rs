@@ -100,7 +100,9 @@ pub(crate) fn result(operation: &Operation, word_bits: u32, tables: &[FunctionTa
             };
             Some(match finish {
                 Finish::Negative => i64::from(sum < 0),
-                Finish::Positive => saturate(round_half_even(sum, *shift), word_bits).0.max(0),
+                Finish::Positive(limit) => {
+                    saturate(round_half_even(sum, *shift), word_bits).0.clamp(0, i64::from(*limit))
+                }
                 Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, *shift), word_bits).0,
             })
         }

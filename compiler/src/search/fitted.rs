@@ -4,7 +4,9 @@ use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::{Numbers, Program};
-use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_rectifiers, needs_squares};
+use crate::image::refuse::{
+    Refusal, longest, needs_divider, needs_extremes, needs_limits, needs_rectifiers, needs_squares,
+};
 use crate::optimisations::Disabled;
 use crate::placed::tile;
 use crate::scheduled::Words;
@@ -91,6 +93,7 @@ fn compile_within(
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         squares: spec.squares.or(Some(needs_squares(program))),
         rectifiers: spec.rectifiers.or(Some(needs_rectifiers(program))),
+        limits: spec.limits.or(Some(spec.rectifiers != Some(false) && needs_limits(program))),
         scalar: spec.scalar.or(Some(true)),
         column_buses: spec.column_buses.or(Some(column_buses)),
         loops: spec.loops.or(Some(LEVELS as u32)),
@@ -150,6 +153,7 @@ pub(crate) fn fitted(
         extremes: spec.extremes.or(Some(roomy.extremes())),
         squares: spec.squares.or(Some(roomy.squares())),
         rectifiers: spec.rectifiers.or(Some(roomy.rectifiers())),
+        limits: spec.limits.or(Some(roomy.limits())),
         scalar: spec.scalar.or(Some(scalar)),
         column_buses: spec.column_buses.or(Some(column_buses)),
         gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),

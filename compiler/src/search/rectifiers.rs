@@ -4,26 +4,37 @@
 //!     r[i] = positive(h[i])                      =>
 //!                                                    otherwise     h[i] = ...;  n[i] = negative(h[i]);  r[i] = h[i] - n[i] * h[i]
 //!
-//! Both give the same words: `h` and `r` have one binary point, so nothing is rounded between them.
+//! Both give the same words: `h` and `r` have one binary point, so nothing is rounded between them. Likewise a limit, where the machine has
+//! `limits`; otherwise `min(p, 6)` is `6 - max(6 - p, 0)`, which is exact, since `p` is not negative.
 
 use crate::canonical::expr::substitute;
 use crate::fixed::{Finish, Kind, Operand, Operation, Program, Role, SumBound, Tensor, for_each_access};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::division::Rounding;
-use arch::isa::Combine;
+use arch::isa::{Combine, UNLIMITED};
 use arch::machine::Machine;
+use arch::number::word_max;
 
 /// The program as the machine computes positive parts.
 pub(crate) fn suited(program: &Program, machine: &Machine) -> Program {
     let mut result = program.clone();
+    let largest = word_max(program.word) as i32;
     let mut number = 0;
     while number < result.operations.len() {
-        let Some(value) = rectified(&result.operations[number]) else {
+        let Some((value, limit)) = rectified(&result.operations[number]) else {
             number += 1;
             continue;
         };
+        if limit != UNLIMITED && (!machine.limits() || limit >= largest) {
+            if limit < largest {
+                applied_after(&mut result, number, limit);
+            } else {
+                finished(&mut result.operations[number], UNLIMITED);
+            }
+            continue;
+        }
         number = if machine.rectifiers() {
-            merged(&mut result, number, &value).unwrap_or(number + 1)
+            merged(&mut result, number, &value, limit).unwrap_or(number + 1)
         } else {
             spelled_out(&mut result, number, value)
         };
@@ -39,14 +50,14 @@ struct Element {
 }
 
 /// What an operation is the positive part of.
-fn rectified(operation: &Operation) -> Option<Element> {
+fn rectified(operation: &Operation) -> Option<(Element, i32)> {
     match &operation.kind {
         Kind::MultiplyAdd {
             start: Some(Operand::Read { tensor, index }),
             product: None,
-            finish: Finish::Positive,
+            finish: Finish::Positive(limit),
             ..
-        } => Some(Element { tensor: *tensor, index: index.clone() }),
+        } => Some((Element { tensor: *tensor, index: index.clone() }, *limit)),
         _ => None,
     }
 }
@@ -75,14 +86,15 @@ fn dimensions(program: &Program, reader: &Operation, value: &Element) -> Option<
 fn sums(program: &Program, tensor: TensorId, number: usize) -> Option<Vec<usize>> {
     let writers: Vec<usize> = (0..program.operations.len()).filter(|&n| program.operations[n].out == tensor).collect();
     let sum = |&n: &usize| {
-        let rounds = |finish: &Finish| matches!(finish, Finish::Round | Finish::Whole(Rounding::Nearest));
+        let rounds =
+            |finish: &Finish| matches!(finish, Finish::Round | Finish::Whole(Rounding::Nearest) | Finish::Positive(_));
         n < number && matches!(&program.operations[n].kind, Kind::MultiplyAdd { finish, .. } if rounds(finish))
     };
     (!writers.is_empty() && writers.iter().all(sum)).then_some(writers)
 }
 
 /// Let the sums become the positive part at once, if nothing else needs them: the number of the next operation.
-fn merged(program: &mut Program, number: usize, value: &Element) -> Option<usize> {
+fn merged(program: &mut Program, number: usize, value: &Element, limit: i32) -> Option<usize> {
     let reader = program.operations[number].clone();
     let (tensor, out) = (value.tensor, reader.out);
     let (sum, positive) = (&program.tensors[tensor.0], &program.tensors[out.0]);
@@ -112,9 +124,11 @@ fn merged(program: &mut Program, number: usize, value: &Element) -> Option<usize
         operation.out = out;
         operation.out_index = reader.out_index.iter().map(|form| substitute(form, &with)).collect();
         operation.origin.join(&reader.origin);
-        if let Kind::MultiplyAdd { finish, .. } = &mut operation.kind {
-            *finish = Finish::Positive;
-        }
+        let before = match operation.kind {
+            Kind::MultiplyAdd { finish: Finish::Positive(limit), .. } => limit,
+            _ => UNLIMITED,
+        };
+        finished(operation, limit.min(before));
     }
     program.operations.remove(number);
     Some(number)
@@ -139,6 +153,61 @@ fn spelled_out(program: &mut Program, number: usize, value: Element) -> usize {
         bound: SumBound::Formats,
     };
     number + 1
+}
+
+/// Leave a positive part without its limit, and apply that to it.
+fn applied_after(program: &mut Program, number: usize, limit: i32) {
+    let reader = program.operations[number].clone();
+    let fraction = program.tensors[reader.out.0].fraction;
+    let shape: Vec<u32> = reader.iterators.iter().map(|iterator| iterator.extent() as u32).collect();
+    let index = zero_based(&reader.iterators);
+    let mut temporary = || {
+        let tensor = signs(program, reader.out, shape.clone());
+        program.tensors[tensor.0].fraction = fraction;
+        Element { tensor, index: index.clone() }
+    };
+    let [part, less, rest] = [(); 3].map(|()| temporary());
+    let of = |element: &Element| Operand::Read { tensor: element.tensor, index: element.index.clone() };
+    let into =
+        |out: &Element, kind| Operation { out: out.tensor, out_index: out.index.clone(), kind, ..reader.clone() };
+    let sum = |start, product: Option<(Operand, Operand)>, finish| Kind::MultiplyAdd {
+        start: Some(start),
+        align: 0,
+        combine: if product.is_some() { Combine::Subtract } else { Combine::Add },
+        product,
+        square: false,
+        scale: 0,
+        shift: 0,
+        finish,
+        bound: SumBound::Formats,
+    };
+    let difference = |from: &Element| {
+        let (limit, one) =
+            (Operand::Constant { word: limit.into(), fraction }, Operand::Constant { word: 1, fraction: 0 });
+        sum(limit, Some((of(from), one)), Finish::Round)
+    };
+    let mut new = [
+        into(&part, reader.kind.clone()),
+        into(&less, difference(&part)),
+        into(&rest, sum(of(&less), None, Finish::Positive(UNLIMITED))),
+        Operation { kind: difference(&rest), ..reader.clone() },
+    ];
+    finished(&mut new[0], UNLIMITED);
+    program.operations.splice(number..=number, new);
+}
+
+/// Let a sum become its positive part.
+fn finished(operation: &mut Operation, limit: i32) {
+    if let Kind::MultiplyAdd { finish, .. } = &mut operation.kind {
+        *finish = Finish::Positive(limit);
+    }
+}
+
+/// An index that counts from 0.
+fn zero_based(iterators: &[Iterator]) -> Vec<Affine> {
+    let from =
+        |(n, iterator): (usize, &Iterator)| Affine::iterator(IterId(n)).plus(-1, &Affine::constant(iterator.low));
+    iterators.iter().enumerate().map(from).collect()
 }
 
 /// Another tensor, of 0 and 1.
@@ -188,9 +257,7 @@ fn sign_of_sum(program: &mut Program, number: usize, value: &Element) -> Option<
 fn sign_of_word(program: &mut Program, number: usize, value: &Element) -> (Element, usize) {
     let reader = program.operations[number].clone();
     let shape = reader.iterators.iter().map(|iterator| iterator.extent() as u32).collect();
-    let zero_based =
-        |(n, iterator): (usize, &Iterator)| Affine::iterator(IterId(n)).plus(-1, &Affine::constant(iterator.low));
-    let index: Vec<Affine> = reader.iterators.iter().enumerate().map(zero_based).collect();
+    let index = zero_based(&reader.iterators);
     let out = signs(program, value.tensor, shape);
     let mut compared = Operation { out, out_index: index.clone(), ..reader };
     if let Kind::MultiplyAdd { finish, shift, .. } = &mut compared.kind {

@@ -5,7 +5,7 @@
 use crate::beats::{AluBeat, Widths};
 use crate::datapath::operands::{IMMEDIATE, SELECTION_BITS, selection, selection_text};
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
-use crate::datapath::shift::{AmountCode, POSITIVE_BIT, code_bits};
+use crate::datapath::shift::{AboveAmount, AmountCode, code_bits};
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
@@ -104,8 +104,8 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let control: Out<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
     let starts: [Out<StartControl>; extremes] = |name| pe_width(widths, name);
-    /// A negative result becomes 0; t+5. One on machines with rectifiers.
-    let positive_t5: [Out; widths.rectifiers];
+    /// A negative result becomes 0, and the limit of others; t+5. One on machines with rectifiers.
+    let positive_t5: [Out<{ widths.positive }>; widths.rectifiers];
     /// How the trees combine what the accumulators hold; t+4. One on machines with extremes.
     let combine_t4: [Out<combine>; extremes];
     /// The accumulators hold sums for the tree; t+4.
@@ -129,7 +129,8 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     let shift_later: Delay<{ code_bits(widths.shifts) }, 1>;
     let tree: FlagDelay<4>;
     let negative: FlagDelay<5>;
-    let positive: [FlagDelay<5>; widths.rectifiers];
+    let above_shift = [AboveAmount(widths.beat("shift")); widths.rectifiers];
+    let positive: [Delay<{ widths.positive }, 5>; widths.rectifiers];
     for PAD in RESULTS {
         let write_PAD: FlagDelay<write>;
     }
@@ -176,7 +177,8 @@ pub(crate) fn ControlPipeline(widths: &Widths) {
     negative = beat.negative;
     control.negative_t5 = negative;
     for n in 0..positive.len() {
-        positive[n] = beat.shift.bit(POSITIVE_BIT);
+        above_shift[n].amount = beat.shift;
+        positive[n] = above_shift[n].positive;
         positive_t5[n] = positive[n];
     }
     for PAD in RESULTS {

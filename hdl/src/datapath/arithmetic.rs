@@ -7,6 +7,7 @@
 
 use crate::datapath::multiplier;
 use crate::rtl::bundle::bundle;
+use crate::rtl::signal::Wide;
 use arch::device::Leaves;
 use arch::number::{saturate, word_max, word_min, wrap};
 use blocks::block;
@@ -91,24 +92,67 @@ wire [{top}:0] limit = {{shifted$sign, {{{top}{{~shifted$sign}}}}}};
     )
 }
 
-/// Whether a value of this sign becomes 0.
-pub(crate) fn is_rectified(positive: &[Signal<In, Bit>], negative: bool) -> bool {
-    negative && positive.first().is_some_and(Signal::<In, Bit>::val)
+/// What a [`Rectifier`] makes of a shifted value.
+fn instead(from: &Shifted<In>, positive: &[Wide<In>], width: u32) -> Option<i128> {
+    let floor = wrap(from.floor.val(), width + 1);
+    Rectifier(positive).instead(from.sign.val(), floor, from.over.val())
 }
 
-/// The same as text: the begin of a choice; nothing on machines without rectifiers.
-pub(crate) fn rectified_text(positive: &[Signal<In, Bit>], sign: &str, word: u32) -> String {
-    if positive.is_empty() { String::new() } else { format!("positive$0 & {sign} ? {word}'d0 : ") }
+/// Names for the same as text: the floor without its sign, and whether it is too large for a word.
+fn rectified_names(word: u32) -> [String; 2] {
+    [format!("shifted$floor[{}:0]", word - 2), format!("(shifted$over | shifted$floor[{}])", word - 1)]
+}
+
+/// What becomes of results where a field says so: bit 0, that negative ones become 0; above it, on machines with limits, what others are at most.
+pub(crate) struct Rectifier<'a>(pub(crate) &'a [Wide<In>]);
+
+impl Rectifier<'_> {
+    /// What a value becomes instead of the word it is rounded to, by its sign, its floor and whether that is too large for a word. A floor below
+    /// the limit is rounded up to the limit at most.
+    pub(crate) fn instead(&self, negative: bool, floor: i128, over: bool) -> Option<i128> {
+        let field = self.0.first()?;
+        let limit = (field.width() > 1).then(|| field.val() >> 1);
+        match field.val() & 1 == 1 {
+            true if negative => Some(0),
+            true => limit.filter(|&limit| over || floor >= limit),
+            false => None,
+        }
+    }
+
+    /// The same as text: the wires `rectified` and `beyond`, of a floor without its sign.
+    pub(crate) fn wires(&self, sign: &str, floor: &str, over: &str) -> String {
+        let Some(field) = self.0.first() else { return String::new() };
+        let (bit, top) = if field.width() > 1 { ("positive$0[0]", field.width() - 1) } else { ("positive$0", 0) };
+        let limits = format!("wire beyond = {bit} & ~{sign} & ({over} | {floor} >= positive$0[{top}:1]);\n");
+        format!("wire rectified = {bit} & {sign};\n{}", if top > 0 { &limits } else { "" })
+    }
+
+    /// The begin of the choice of a word; nothing on machines without rectifiers.
+    pub(crate) fn choice(&self, word: u32) -> String {
+        let Some(field) = self.0.first() else { return String::new() };
+        let beyond = format!("beyond ? {{1'b0, positive$0[{}:1]}} : ", field.width() - 1);
+        format!("rectified ? {word}'d0 : {}", if field.width() > 1 { &beyond } else { "" })
+    }
+
+    /// What must hold beside others where the word is what it is rounded to.
+    pub(crate) fn otherwise(&self) -> &'static str {
+        match self.0.first() {
+            None => "",
+            Some(field) if field.width() > 1 => "~rectified & ~beyond & ",
+            Some(_) => "~rectified & ",
+        }
+    }
 }
 
 /// Round to nearest, ties to even, and saturate to a word; or the sign alone.
 #[block(clock, leaf)]
-pub(crate) fn RoundStage(word: u32, rectifiers: usize) {
+pub(crate) fn RoundStage(word: u32, positive: u32) {
+    let rectifiers = positive.min(1) as usize;
     let shifted: In<Shifted> = |_| word + 1;
     /// The word is 1 if the value is negative, else 0.
     let negative: In;
-    /// The word is 0 if the value is negative. One on machines with rectifiers.
-    let positive: [In; rectifiers];
+    /// As [`Rectifier`] says. One on machines with rectifiers.
+    let positive: [In<positive>; rectifiers];
     let word: Out<word, signed>;
     let saturated: Out;
 }
@@ -118,21 +162,22 @@ impl crate::rtl::Leaf for RoundStage {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
             let (negative, sign) = (self.negative.val(), self.shifted.sign.val());
-            let word = if is_rectified(&self.positive, sign) { 0 } else { word };
+            let word = instead(&self.shifted, &self.positive, self.word.width()).unwrap_or(word);
             self.word.next = if negative { sign.into() } else { word };
             self.saturated.next = saturated && !negative;
         }
     }
     fn text(&self) -> String {
         let word = self.word.width();
+        let (rectifier, [floor, over]) = (Rectifier(&self.positive), rectified_names(word));
         format!(
             "// round_stage: nearest, ties to even, saturated to a word; or 1 if negative, else 0.
 {}always @(posedge clock) begin
     word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : {}fits ? rounded[{top}:0] : limit;
     saturated <= ~negative & ~fits;
 end",
-            rounding_text(word),
-            rectified_text(&self.positive, "shifted$sign", word),
+            rounding_text(word) + &rectifier.wires("shifted$sign", &floor, &over),
+            rectifier.choice(word),
             top = word - 1,
         )
     }
@@ -140,11 +185,12 @@ end",
 
 /// As [`RoundStage`] without its sign, for roots: 0 when nothing arrives.
 #[block(clock, leaf)]
-pub(crate) fn RootRound(word: u32, rectifiers: usize) {
+pub(crate) fn RootRound(word: u32, positive: u32) {
+    let rectifiers = positive.min(1) as usize;
     let shifted: In<Shifted> = |_| word + 1;
     let arrives: In;
-    /// The word is 0 if the value is negative. One on machines with rectifiers.
-    let positive: [In; rectifiers];
+    /// As [`Rectifier`] says. One on machines with rectifiers.
+    let positive: [In<positive>; rectifiers];
     let word: Out<word>;
     let saturated: Out;
 }
@@ -154,21 +200,22 @@ impl crate::rtl::Leaf for RootRound {
         if self.clock.pos_edge() {
             let (word, saturated) = rounded(&self.shifted, self.word.width());
             let arrives = self.arrives.val();
-            let word = if is_rectified(&self.positive, self.shifted.sign.val()) { 0 } else { word };
+            let word = instead(&self.shifted, &self.positive, self.word.width()).unwrap_or(word);
             self.word.next = if arrives { word } else { 0 };
             self.saturated.next = saturated && arrives;
         }
     }
     fn text(&self) -> String {
         let word = self.word.width();
+        let (rectifier, [floor, over]) = (Rectifier(&self.positive), rectified_names(word));
         format!(
             "// root_round: nearest, ties to even, saturated to a word; 0 when nothing arrives.
 {}always @(posedge clock) begin
     word <= ~arrives ? {word}'d0 : {}fits ? rounded[{}:0] : limit;
     saturated <= arrives & ~fits;
 end",
-            rounding_text(word),
-            rectified_text(&self.positive, "shifted$sign", word),
+            rounding_text(word) + &rectifier.wires("shifted$sign", &floor, &over),
+            rectifier.choice(word),
             word - 1,
         )
     }

@@ -6,7 +6,7 @@
 //! A PE saturates before it rounds: the floor is clamped while it is found out whether it is rounded up, so that the last stage
 //! is an increment.
 
-use crate::datapath::arithmetic::{Shifted, is_rectified, rectified_text};
+use crate::datapath::arithmetic::{Rectifier, Shifted};
 use crate::datapath::pair;
 use crate::datapath::shift::{chosen, unused_code};
 use crate::rtl::bundle::bundle;
@@ -187,14 +187,15 @@ bundle! {
 /// Second stage for PEs: saturates before it rounds, so that the last stage only adds the bit by which it rounds up. Where the floor
 /// is one below the smallest word, rounding up saves it; where it is the largest word, rounding up is one too much.
 #[block(clock, leaf)]
-pub(crate) fn Clamp(word: u32, amounts: Amounts, rectifiers: usize, leaves: Leaves) {
+pub(crate) fn Clamp(word: u32, amounts: Amounts, positive: u32, leaves: Leaves) {
+    let rectifiers = positive.min(1) as usize;
     let part: In<Chosen> = |name| chosen_width(name, word, amounts);
     /// Number of the amount, a cycle after [`ListedShift`]'s.
     let number: In<{ amounts.index_bits() }>;
     /// The word is 1 if the value is negative, else 0.
     let negative: In;
-    /// The word is 0 if the value is negative. One on machines with rectifiers.
-    let positive: [In; rectifiers];
+    /// As [`Rectifier`] says. One on machines with rectifiers.
+    let positive: [In<positive>; rectifiers];
     let clamped: Out<Clamped> = |_| word;
     let _leaves: Leaves = leaves;
 }
@@ -212,20 +213,20 @@ impl crate::rtl::Leaf for Clamp {
             let out = &mut self.clamped;
             let limit = if sign { word_min(word) } else { word_max(word) };
             let negative = self.negative.val();
-            let rectified = is_rectified(&self.positive, sign);
-            out.word.next = if negative || rectified {
-                0
-            } else if outside {
-                limit
-            } else {
-                floor
+            let instead = Rectifier(&self.positive).instead(sign, floor, outside);
+            out.word.next = match instead {
+                _ if negative => 0,
+                Some(word) => word,
+                None if outside => limit,
+                None => floor,
             };
-            out.up.next = if negative { sign } else { up && !outside && !full && !rectified };
+            out.up.next = if negative { sign } else { up && !outside && !full && instead.is_none() };
             out.saturated.next = !negative && (over || (sign != (floor < 0)) != (up && full));
         }
     }
     fn text(&self) -> String {
         let word = self.clamped.word.width();
+        let rectifier = Rectifier(&self.positive);
         let fitting = pair::text(self._leaves, "fitting", word, ["outside", "limit", "floor"]);
         format!(
             "// clamp: saturates the floor, and says whether it is rounded up: to nearest, ties to even; or 1 if negative, else 0.
@@ -235,15 +236,16 @@ wire differs = part$sign ^ part$window[{word}];
 wire outside = over | differs;
 wire [{top}:0] limit = {{part$sign, {{{top}{{~part$sign}}}}}};
 wire [{top}:0] floor = part$window[{word}:1];
-{fitting}always @(posedge clock) begin
-    clamped$word <= negative ? {word}'d0 : {rectified}fitting;
-    clamped$up <= negative ? part$sign : {not_rectified}up & ~over & ~differs & ~full;
+{fitting}{rectified}always @(posedge clock) begin
+    clamped$word <= negative ? {word}'d0 : {choice}fitting;
+    clamped$up <= negative ? part$sign : {otherwise}up & ~over & ~differs & ~full;
     clamped$saturated <= ~negative & (over | (differs ^ (up & full)));
 end",
             losses_text(self.part.lost.width()),
             top = word - 1,
-            rectified = rectified_text(&self.positive, "part$sign", word),
-            not_rectified = if self.positive.is_empty() { "" } else { "~(positive$0 & part$sign) & " },
+            rectified = rectifier.wires("part$sign", &format!("floor[{}:0]", word - 2), "outside"),
+            choice = rectifier.choice(word),
+            otherwise = rectifier.otherwise(),
         )
     }
 }

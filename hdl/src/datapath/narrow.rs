@@ -13,24 +13,25 @@ use rust_hdl_core::prelude::*;
 
 /// The word of a sum.
 #[block(clock, wires)]
-pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, rectifiers: usize, leaves: Leaves) {
+pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts, positive: u32, leaves: Leaves) {
+    let rectifiers = positive.min(1) as usize;
     let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
     let sum: In<width>;
     /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
     let (code, code_later): In<{ code_bits(amounts) }>;
     /// The word is 1 if the sum is negative, else 0; t+5.
     let negative: In;
-    /// The word is 0 if the sum is negative; t+5. One on machines with rectifiers.
-    let positive: [In; rectifiers];
+    /// As [`crate::datapath::arithmetic::Rectifier`] says; t+5. One on machines with rectifiers.
+    let positive: [In<positive>; rectifiers];
     let word: Out<word, signed>;
     let saturated: Out;
     // One of each, or none.
     let shifter = [Shifter(clock, width, word, amounts); barrel];
     let negative_t6: [Delay<1, 1>; barrel];
-    let positive_t6: [Delay<1, 1>; barrel * rectifiers];
-    let round = [RoundStage(clock, word, rectifiers); barrel];
+    let positive_t6: [Delay<positive, 1>; barrel * rectifiers];
+    let round = [RoundStage(clock, word, positive); barrel];
     let listed = [ListedShift(clock, width, word, word, amounts); listed];
-    let clamp = [Clamp(clock, word, amounts, rectifiers, leaves); listed];
+    let clamp = [Clamp(clock, word, amounts, positive, leaves); listed];
     let step = [Step(clock, word); listed];
 
     if listed.is_empty() {

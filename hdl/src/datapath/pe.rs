@@ -135,7 +135,7 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     /// One on machines with extremes.
     let starts: [In<StartControl>; widths.extremes] = |name| pe_width(widths, name);
     /// A negative result becomes 0; t+5. One on machines with rectifiers.
-    let positive: [In; widths.rectifiers];
+    let positive: [In<{ widths.positive }>; widths.rectifiers];
     /// Mask of the alu beat, at t.
     let admitted: In<1>;
     let bus: In<BusWrite> = |name| pe_width(widths, name);
@@ -174,7 +174,7 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     let select = OperandSelect(clock, widths);
     let aligner = Align(word, accumulator, widths.alignments);
     let multiply_add = MultiplyAdd(clock, widths);
-    let narrow = Narrow(clock, accumulator, word, widths.shifts, widths.rectifiers, widths.leaves);
+    let narrow = Narrow(clock, accumulator, word, widths.shifts, widths.positive, widths.leaves);
     let admitted_t1: Delay<1, 1>;
     let admitted_t7: Delay<1, 6>;
     let gates = Gates();

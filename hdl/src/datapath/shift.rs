@@ -21,9 +21,6 @@ pub(crate) fn code_bits(amounts: Amounts) -> u32 {
     if amounts.listed().is_some() { amounts.index_bits() } else { SHIFT_BITS }
 }
 
-/// Bit of a field with a shift amount that says that negative results become 0, on machines with rectifiers.
-pub(crate) const POSITIVE_BIT: usize = SHIFT_BITS as usize;
-
 /// The amount of a code.
 fn decoded(amounts: Amounts, code: i128) -> i128 {
     match amounts.listed() {
@@ -102,6 +99,29 @@ impl crate::rtl::Leaf for AmountCode {
             }
         };
         head.to_owned() + &text
+    }
+}
+
+/// What a field says above the amount of a shift, on machines with rectifiers: bit 0 that negative results become 0; above it, on machines with
+/// limits, what others are at most.
+#[block(leaf)]
+pub(crate) fn AboveAmount(bits: u32) {
+    let amount: In<bits>;
+    let positive: Out<{ bits - SHIFT_BITS }>;
+}
+
+impl crate::rtl::Leaf for AboveAmount {
+    fn model(&mut self) {
+        self.positive.next = self.amount.val() >> SHIFT_BITS;
+    }
+    fn text(&self) -> String {
+        format!(
+            "// above_amount: whether negative results become 0, and what others are at most.
+wire unused_amount = &amount[{}:0];
+assign positive = amount[{}:{SHIFT_BITS}];",
+            SHIFT_BITS - 1,
+            self.amount.width() - 1
+        )
     }
 }
 

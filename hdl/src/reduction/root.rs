@@ -8,7 +8,7 @@
 
 use crate::beats::{FunctionBeat, RootBeat, TableWrite, Widths};
 use crate::datapath::arithmetic::RootRound;
-use crate::datapath::shift::{AmountCode, POSITIVE_BIT, Shifter, code_bits};
+use crate::datapath::shift::{AboveAmount, AmountCode, Shifter, code_bits};
 use crate::reduction::divider::Divider;
 use crate::reduction::function::FunctionUnit;
 use blocks::block;
@@ -62,8 +62,9 @@ pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     let code_t1: Delay<{ code_bits(widths.root_shifts) }, 1>;
     let shifter = Shifter(clock, accumulator, word, widths.root_shifts);
     let plain_t2: FlagDelay<2>;
-    let positive_t2: [FlagDelay<2>; widths.rectifiers];
-    let round = RootRound(clock, word, widths.rectifiers);
+    let above_shift = [AboveAmount(widths.beat("shift")); widths.rectifiers];
+    let positive_t2: [Delay<{ widths.positive }, 2>; widths.rectifiers];
+    let round = RootRound(clock, word, widths.positive);
     let splits = [RootSplit(); functions];
     let units = [FunctionUnit(clock, reset, widths); functions];
     let joins = [RootJoin(word); functions];
@@ -80,7 +81,8 @@ pub(crate) fn RootUnit(widths: &Widths, functions: usize) {
     round.shifted = shifter.shifted;
     round.arrives = plain_t2;
     for n in 0..positive_t2.len() {
-        positive_t2[n] = beat.shift.bit(POSITIVE_BIT);
+        above_shift[n].amount = beat.shift;
+        positive_t2[n] = above_shift[n].positive;
         round.positive[n] = positive_t2[n];
     }
     if units.is_empty() {

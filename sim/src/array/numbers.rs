@@ -187,9 +187,9 @@ impl<A: Sum> Values for Numbers<A> {
             let (word, saturated) = match finish {
                 Finish::Negative => (i64::from(sum.exact(self.accumulator) < 0), false),
                 Finish::Round => sum.rounded(self.accumulator, shift, self.word),
-                Finish::Positive => {
+                Finish::Positive(limit) => {
                     let (word, saturated) = sum.rounded(self.accumulator, shift, self.word);
-                    (word.max(0), saturated)
+                    (word.clamp(0, i64::from(limit)), saturated)
                 }
             };
             words.push(word as i32);
@@ -232,7 +232,8 @@ impl<A: Sum> Numbers<A> {
             return divide(dividend, divisor, root.shift, rounding, word);
         }
         let (h, saturated) = rounded_wide(sum, root.shift, word);
-        let h = if root.positive && root.function.is_none() { h.max(0) } else { h };
+        let limit = root.positive.filter(|_| root.function.is_none());
+        let h = limit.map_or(h, |limit| h.clamp(0, i64::from(limit)));
         let Some(RootFunction::Table(usage)) = root.function else { return (h, saturated) };
         if tables.is_empty() {
             return (0, saturated);

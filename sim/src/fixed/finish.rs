@@ -89,9 +89,9 @@ impl Finish {
         let (word, saturated) = match self.kind {
             isa::Finish::Round => saturate(round_half_even(held, self.shift), self.word),
             isa::Finish::Negative => (i64::from(held < 0), false),
-            isa::Finish::Positive => {
+            isa::Finish::Positive(limit) => {
                 let (word, saturated) = saturate(round_half_even(held, self.shift), self.word);
-                (word.max(0), saturated)
+                (word.clamp(0, i64::from(limit)), saturated)
             }
         };
         (word as i32, saturated || self.counts_wrapped && held != sum)
@@ -102,17 +102,17 @@ impl Finish {
     fn narrow(&self, sums: &[i64], to: Destination<'_>) -> u64 {
         let (low, high) = (-(1i64 << (self.word - 1)), (1i64 << (self.word - 1)) - 1);
         let rounder = self.rounder;
-        let least = if self.kind == isa::Finish::Positive { 0 } else { low };
+        let (least, most) = if let isa::Finish::Positive(limit) = self.kind { (0, limit.into()) } else { (low, high) };
         let round = move |sum: i64| {
             let rounded = rounder.round(sum);
             // `clamp` would compare the bounds, too, in each lane.
             let clamped = rounded.max(low).min(high);
-            (clamped.max(least) as i32, clamped ^ rounded)
+            (clamped.max(least).min(most) as i32, clamped ^ rounded)
         };
         let counts = self.counts_wrapped;
         match (self.kind, self.unused) {
-            (isa::Finish::Round | isa::Finish::Positive, None) => all(sums, to, round),
-            (isa::Finish::Round | isa::Finish::Positive, Some(unused)) => all(sums, to, move |sum| {
+            (isa::Finish::Round | isa::Finish::Positive(_), None) => all(sums, to, round),
+            (isa::Finish::Round | isa::Finish::Positive(_), Some(unused)) => all(sums, to, move |sum| {
                 let held = sum << unused >> unused;
                 let (word, lost) = round(held);
                 (word, if counts { lost | held ^ sum } else { lost })

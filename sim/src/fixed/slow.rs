@@ -56,9 +56,19 @@ fn result<P: std::iter::Iterator<Item = Vec<i64>>>(
             let (word, saturated) = match finish.alu() {
                 isa::Finish::Round => saturate(round_half_even(held, *shift), program.word),
                 isa::Finish::Negative => (i64::from(held < 0), false),
-                isa::Finish::Positive => {
+                isa::Finish::Positive(limit) => {
                     let (word, saturated) = saturate(round_half_even(held, *shift), program.word);
-                    (if word < 0 { 0 } else { word }, saturated)
+                    let limit = i64::from(limit);
+                    (
+                        if word < 0 {
+                            0
+                        } else if word > limit {
+                            limit
+                        } else {
+                            word
+                        },
+                        saturated,
+                    )
                 }
             };
             let may_wrap = *bound == SumBound::Ranges && !combine.compares();
@@ -209,7 +219,13 @@ mod tests {
                 scale: 0,
                 combine: draw.of(&Combine::ALL),
                 shift,
-                finish: draw.of(&[Finish::Round, Finish::Round, Finish::Positive, Finish::Negative]),
+                finish: draw.of(&[
+                    Finish::Round,
+                    Finish::Round,
+                    Finish::Positive(i32::MAX),
+                    Finish::Positive(9),
+                    Finish::Negative,
+                ]),
                 bound: draw.of(&[SumBound::Formats, SumBound::Ranges]),
             },
         };

@@ -78,7 +78,7 @@ impl Terms {
                 match finish {
                     Finish::Negative => i128::from(sum < 0),
                     Finish::Round => i128::from(saturate(round_half_even(sum, shift), self.word).0),
-                    Finish::Positive => unreachable!("a positive part is a term of its own"),
+                    Finish::Positive(_) => unreachable!("a positive part is a term of its own"),
                 }
             }
             Node::Positive(of) => values[of.0 as usize].max(0),

@@ -15,7 +15,7 @@ use arch::division::{Rounding, divide, operands};
 use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish, RootFunction, RootInstruction};
 use arch::machine::Machine;
-use arch::number::{round_half_even, saturate, wrap};
+use arch::number::{round_half_even, saturate, word_max, wrap};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -280,15 +280,35 @@ impl Known {
 
     fn finish(&mut self, sum: Closed, finish: Finish, shift: u32) -> Word {
         match (finish, sum) {
-            (Finish::Positive, _) => {
+            (Finish::Positive(limit), _) => {
                 let word = self.finish(sum, Finish::Round, shift);
-                self.positive(word)
+                let positive = self.positive(word);
+                self.limited(positive, limit)
             }
             (Finish::Round, Closed::Constant(value)) => Word(saturate(round_half_even(value, shift), self.word).0),
             (Finish::Negative, Closed::Constant(value)) => Word(i64::from(value < 0)),
             (Finish::Round, Closed::Other(sum)) => self.round(sum, shift),
             (Finish::Negative, Closed::Other(sum)) => self.sign(sum),
         }
+    }
+
+    /// A word that is not negative, or a limit that is less: what machines without limits do.
+    fn limited(&mut self, word: Word, limit: i32) -> Word {
+        if i128::from(limit) >= word_max(self.word) {
+            return word;
+        }
+        let room = self.less(limit, word);
+        let room = self.positive(room);
+        self.less(limit, room)
+    }
+
+    /// `limit - word`
+    fn less(&mut self, limit: i32, word: Word) -> Word {
+        let sum = match word.constant() {
+            Some(value) => Closed::Constant(i128::from(limit) - i128::from(value)),
+            None => Closed::Other(minus(of_integer(limit.into()), word.residue())),
+        };
+        self.finish(sum, Finish::Round, 0)
     }
 
     fn round(&mut self, sum: u64, shift: u32) -> Word {
@@ -455,7 +475,8 @@ impl Values for Residues {
         if let Some(RootFunction::Divide(rounding)) = root.function {
             return (self.quotient(sum, root.shift, rounding), false);
         }
-        let finish = if root.positive && root.function.is_none() { Finish::Positive } else { Finish::Round };
+        let positive = root.positive.filter(|_| root.function.is_none());
+        let finish = positive.map_or(Finish::Round, Finish::Positive);
         let word = self.finished(sum, finish, root.shift);
         let Some(RootFunction::Table(usage)) = root.function else { return (word, false) };
         if tables.is_empty() {

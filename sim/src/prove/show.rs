@@ -84,7 +84,7 @@ impl<'a> Names<'a> {
             Node::Wide(sum) => format!("({})", self.sum(sum, depth)),
             Node::Finish { sum, finish: Finish::Round, shift } => format!("round({} >> {shift})", self.sum(sum, depth)),
             Node::Finish { sum, finish: Finish::Negative, .. } => format!("negative({})", self.sum(sum, depth)),
-            Node::Finish { sum, finish: Finish::Positive, .. } => format!("positive({})", self.sum(sum, depth)),
+            Node::Finish { sum, finish: Finish::Positive(_), .. } => format!("positive({})", self.sum(sum, depth)),
             Node::Positive(of) => format!("positive({})", self.nested(of, depth)),
             Node::Low(sum) => format!("low({})", self.sum(sum, depth)),
             Node::Function { table, of } => format!("table{table}({})", self.nested(of, depth)),

@@ -136,7 +136,8 @@ impl Values for Symbols {
         if let Some(RootFunction::Divide(rounding)) = root.function {
             return (terms.quotient(sum, root.shift, rounding), false);
         }
-        let finish = if root.positive && root.function.is_none() { Finish::Positive } else { Finish::Round };
+        let positive = root.positive.filter(|_| root.function.is_none());
+        let finish = positive.map_or(Finish::Round, Finish::Positive);
         let word = terms.finish(sum, finish, root.shift);
         let Some(RootFunction::Table(usage)) = root.function else { return (word, false) };
         if tables.is_empty() {

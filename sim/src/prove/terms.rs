@@ -20,7 +20,7 @@ use super::tables::Tables;
 use crate::array::values::Maker;
 use arch::division::{Rounding, divide, operands};
 use arch::isa::Finish;
-use arch::number::{round_half_even, saturate, wrap};
+use arch::number::{round_half_even, saturate, word_max, wrap};
 
 /// The number of a term. The default is the word 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -270,13 +270,33 @@ impl Terms {
         }
     }
 
+    /// The word that is not negative, or a limit that is less: as `limit - max(limit - word, 0)`, which is what machines without limits do.
+    fn limited(&mut self, word: Term, limit: i32) -> Term {
+        let limit = i128::from(limit);
+        match self.value(word) {
+            _ if limit >= word_max(self.word) => word,
+            Some(value) => self.constant(value.min(limit as i64)),
+            None => {
+                let room = self.less(limit, word);
+                let room = self.positive(room);
+                self.less(limit, room)
+            }
+        }
+    }
+
+    /// `limit - word`
+    fn less(&mut self, limit: i128, word: Term) -> Term {
+        let sum = self.sums.linear(&[(Product::ONE, limit), (Product::word(word), -1)]);
+        self.finish(sum, Finish::Round, 0)
+    }
+
     /// What becomes of a sum.
     pub(super) fn finish(&mut self, sum: SumId, finish: Finish, shift: u32) -> Term {
-        if finish == Finish::Positive {
+        if let Finish::Positive(limit) = finish {
             let word = self.finish(sum, Finish::Round, shift);
             let positive = self.positive(word);
             self.trace(positive);
-            return positive;
+            return self.limited(positive, limit);
         }
         if let (Finish::Round, 0, Some(word)) = (finish, shift, self.positive_part(sum)) {
             let positive = self.positive(word);
@@ -286,12 +306,12 @@ impl Terms {
         let constant = self.sums.constant(sum);
         let word = match (constant, finish) {
             (Some(value), Finish::Negative) => self.constant(i64::from(value < 0)),
-            (Some(value), Finish::Round | Finish::Positive) => {
+            (Some(value), Finish::Round | Finish::Positive(_)) => {
                 self.constant(saturate(round_half_even(value, shift), self.word).0)
             }
             // A sign does not depend on the shift.
             (None, Finish::Negative) => self.term(Node::Finish { sum, finish, shift: 0 }),
-            (None, Finish::Round | Finish::Positive) => match self.alone(sum) {
+            (None, Finish::Round | Finish::Positive(_)) => match self.alone(sum) {
                 Some((word, coefficient)) if self.word + shift <= self.accumulator && coefficient == 1 << shift => word,
                 _ => self.term(Node::Finish { sum, finish, shift }),
             },

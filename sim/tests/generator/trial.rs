@@ -45,6 +45,7 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         squares: Some(true),
         // Some do without: they take more operations for the same words.
         rectifiers: Some(pes_per_pu.is_multiple_of(2)),
+        limits: Some(pes_per_pu.is_multiple_of(2) && pus.is_multiple_of(2)),
         scalar: Some(true),
         loops: Some(4 + (pus + pes_per_pu) % 3),
         column_buses: Some(pus.is_multiple_of(pes_per_pu) || pes_per_pu.is_multiple_of(pus)),

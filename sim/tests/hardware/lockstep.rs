@@ -170,6 +170,17 @@ fn rectifying(spec: &MachineSpec) -> MachineSpec {
     MachineSpec { rectifiers: Some(true), ..spec.clone() }
 }
 
+/// Positive results have limits, too.
+#[test]
+fn large_results_become_limits() {
+    let limiting = |spec: &MachineSpec| MachineSpec { limits: Some(true), ..rectifying(spec) };
+    check(limiting(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 4, 16) }))), 0..60);
+    check(limiting(&grid(2, 3, 32)), 0..60);
+    for few in few_amounts() {
+        check(limiting(&few), 0..60);
+    }
+}
+
 /// Negative results become 0 in PEs, in roots and in the scalar unit, with any shift amount and with a few.
 #[test]
 fn negative_results_become_zero() {

@@ -30,6 +30,7 @@ pub fn machines() -> Vec<MachineSpec> {
         squares: Some(true),
         // The small grid does without, in more operations.
         rectifiers: Some(pus == 1),
+        limits: Some(pus == 1),
         scalar: Some(true),
         // The small grid has fewer, and spells parts out.
         loops: Some(if pus == 1 { 6 } else { 4 }),

@@ -5,7 +5,7 @@ mod faults;
 
 use crate::made_up;
 use arch::Image;
-use arch::isa::{AluInstruction, Finish};
+use arch::isa::{AluInstruction, Finish, UNLIMITED};
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::fixed::{self, Kind, SumBound};
@@ -43,6 +43,7 @@ fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
         extremes: Some(true),
         squares: Some(true),
         rectifiers: Some(pes_per_pu.is_multiple_of(2)),
+        limits: Some(pes_per_pu.is_multiple_of(2)),
         ..MachineSpec::default()
     }
 }
@@ -179,7 +180,7 @@ fn another_program_is_refuted() {
 #[test]
 fn lost_rectifiers_are_refuted() {
     let text = "def f(float(6) X, float(6) W) -> (Y, r) {
-  Y(i) = fmax(X(i) - W(i), 0.0)
+  Y(i) = fmin(fmax(X(i) - W(i), 0.0), 0.5)
   h +=! X(i) * W(i)
   r = fmax(h, 0.0)
 }";
@@ -194,19 +195,24 @@ fn lost_rectifiers_are_refuted() {
     with.prove().unwrap();
     let image = with.image();
     let mut lost = Vec::new();
-    let of_words = |alu: &AluInstruction| alu.write.is_some() && alu.finish == Finish::Positive;
+    let of_words = |alu: &AluInstruction| alu.write.is_some() && matches!(alu.finish, Finish::Positive(_));
     for number in (0..image.alu.len()).filter(|&n| of_words(&image.alu[n].instruction)) {
         let mut own = image.clone();
         own.alu[number].instruction.finish = Finish::Round;
         lost.push(("alu", number, own));
-    }
-    for number in (0..image.root.len()).filter(|&n| image.root[n].positive) {
         let mut own = image.clone();
-        own.root[number].positive = false;
+        own.alu[number].instruction.finish = Finish::Positive(UNLIMITED);
+        if own != *image {
+            lost.push(("limit", number, own));
+        }
+    }
+    for number in (0..image.root.len()).filter(|&n| image.root[n].positive.is_some()) {
+        let mut own = image.clone();
+        own.root[number].positive = None;
         lost.push(("root", number, own));
     }
     assert!(
-        ["alu", "root"].iter().all(|&stream| lost.iter().any(|of| of.0 == stream)),
+        ["alu", "limit", "root"].iter().all(|&stream| lost.iter().any(|of| of.0 == stream)),
         "{}",
         with.compiled.stages.jobs
     );

@@ -1,6 +1,6 @@
 //! Random programs: canonical form means the same, fixed-point form is close, sums do not depend on their order.
 
-use arch::isa::Combine;
+use arch::isa::{Combine, UNLIMITED};
 use arch::number::{round_half_even, saturate, wrap};
 use compiler::canonical::padding::{self, Padding};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, canonicalise};
@@ -169,7 +169,7 @@ proptest! {
         (rows, columns) in (1..=5u32, 1..=6u32),
         (align, shift) in (0..=20u32, 0..=30u32),
         (combine, square) in (proptest::sample::select(Combine::ALL.to_vec()), any::<bool>()),
-        finish in proptest::sample::select(vec![Finish::Round, Finish::Positive, Finish::Negative]),
+        finish in proptest::sample::select(vec![Finish::Round, Finish::Positive(UNLIMITED), Finish::Positive(100), Finish::Negative]),
         accumulator in proptest::sample::select(vec![32u32, 48, 64, 80]),
     ) {
         // The square of a difference has two bits more than a product; what is compared has to fit (law 9).
@@ -236,9 +236,9 @@ proptest! {
             sum = wrap(combine.join(sum, i128::from(s[row]) << align), accumulator);
             let (word, saturated) = match finish {
                 Finish::Round | Finish::Whole(_) => saturate(round_half_even(sum, shift), 16),
-                Finish::Positive => {
+                Finish::Positive(limit) => {
                     let (word, saturated) = saturate(round_half_even(sum, shift), 16);
-                    (if sum < 0 { 0 } else { word }, saturated)
+                    (if sum < 0 { 0 } else { word.min(limit.into()) }, saturated)
                 }
                 Finish::Negative => (i64::from(sum < 0), false),
             };

@@ -106,6 +106,10 @@ const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::
 /// What makes the negative results of a PE 0.
 const RECTIFIER: Block = Block { lut: Linear::new(0.0, 0.0, 2.0), ff: Linear::new(0.0, 0.0, 0.0) };
 
+/// What compares the result of a PE with a limit, and the registers of a limit on its way to a row.
+const LIMIT: Block = Block { lut: Linear::new(2.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) };
+const LIMIT_OF_ROW: Block = Block { lut: Linear::new(0.0, 0.0, 0.0), ff: Linear::new(4.0, 0.0, 0.0) };
+
 /// The subtracter before the multiplier of a PE, and what selects its result.
 const SQUARES: Block = Block { lut: Linear::new(4.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 1.0) };
 
@@ -282,6 +286,8 @@ fn logic(machine: &Machine, costs: &Costs, control: &Control, own: (f64, f64), p
     };
     let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
     let pe = if machine.rectifiers() { pe + cells(&RECTIFIER) } else { pe };
+    let pe = if machine.limits() { pe + cells(&LIMIT) } else { pe };
+    let limits = if machine.limits() { rows as f64 * cells(&LIMIT_OF_ROW) } else { 0.0 };
     let buses = if machine.column_buses() { f64::from(machine.column_bus_count()) } else { 0.0 };
     let crossing = if buses > 0.0 {
         let joins = rows as f64 - buses;
@@ -293,6 +299,7 @@ fn logic(machine: &Machine, costs: &Costs, control: &Control, own: (f64, f64), p
     let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
         + unit
         + crossing
+        + limits
         + comparing
         + (rows + 1) as f64 * root
         + control.functions as f64 * cells(function)

@@ -10,6 +10,7 @@ pub use recomputed::store_recomputed;
 
 use super::expr::Expr;
 use super::fold::called;
+use super::primitive;
 use crate::tensor::{Aggregate, Binary, Element, Function, Nest, Node, Program, Role, Tensor, TensorId, Unary};
 
 /// Leave one comparison, `l < 0`, and no other logic.
@@ -18,7 +19,8 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Nest, Node, Program, R
 ///     a >= b          =>  1 - ((a - b) < 0)
 ///     max(a, 0)       =>  max(a, 0)                (an operation of its own)
 ///     min(a, b)       =>  select(a < b, a, b)      (the one that is known to be the smaller, if one is)
-///     min(q, 255)     =>  255 - max(255 - q, 0)    (of whole numbers of some 8 bits)
+///     min(p, 6)       =>  min(max(p, 0), 6)        (the same, of what is not negative)
+///     min(q, 127)     =>  min(max(q + 128, 0), 255) - 128    (of whole numbers of 8 bits that are not below -128)
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
 ///     a % b           =>  a - b*floor(a / b)
@@ -207,10 +209,22 @@ fn byte_limit(value: &Expr, limit: &Expr, known: Known<'_>) -> Option<f64> {
     (low == high && low.abs() <= BYTE && libm::trunc(low) == low && known.is_whole(value)).then_some(low)
 }
 
-/// `min(value, limit)`, if the value is not below a limit of 8 bits either.
+/// `min(value, limit)`, if the value is not negative, or not below a limit of 8 bits either.
 fn clipped_above(value: &Expr, limit: &Expr, known: Known<'_>) -> Option<Expr> {
-    let limit = Expr::Constant(byte_limit(value, limit, known).filter(|_| bounds(value, known).0 >= -BYTE)?);
-    Some(Expr::sub(limit.clone(), positive(Expr::sub(limit, value.clone()))))
+    let (low, _) = bounds(value, known);
+    let limited = |value: Expr, limit: f64| {
+        let value = if primitive::rectified(&value).is_some() { value } else { positive(value) };
+        Expr::Binary(Binary::Min, Box::new(value), Box::new(Expr::Constant(limit)))
+    };
+    match limit {
+        Expr::Constant(limit) if low >= 0.0 && *limit > 0.0 => Some(limited(value.clone(), *limit)),
+        _ => {
+            let low = Some(low).filter(|low| *low >= -BYTE && libm::trunc(*low) == *low)?;
+            let limit = byte_limit(value, limit, known)?;
+            let above = limited(Expr::sub(value.clone(), Expr::Constant(low)), limit - low);
+            Some(Expr::add(Expr::Constant(low), above))
+        }
+    }
 }
 
 /// `max(value, limit)`

@@ -35,7 +35,7 @@ use super::Finish;
 use crate::fixed::Role;
 use arch::division::Rounding;
 use arch::function::Function;
-use arch::isa::Combine;
+use arch::isa::{Combine, UNLIMITED};
 
 /// Words of declarations, with the role; parameters have words, too.
 const ROLES: [(&str, Role); 4] =
@@ -51,6 +51,7 @@ const WORDS: &[&str] = &[
     "for",
     "over",
     "in",
+    "limit",
     "as",
     "at",
     "from",
@@ -73,7 +74,7 @@ const COMBINES: [(&str, Combine); 4] =
 const FINISHES: [(&str, Finish); 5] = [
     ("round", Finish::Round),
     ("negative", Finish::Negative),
-    ("positive", Finish::Positive),
+    ("positive", Finish::Positive(UNLIMITED)),
     ("nearest", Finish::Whole(Rounding::Nearest)),
     ("floor", Finish::Whole(Rounding::Down)),
 ];

@@ -259,6 +259,8 @@ impl Reader {
         }
         self.cursor.expect(")")?;
         let shift = self.shift(">>")?;
+        let limited = matches!(finish, Finish::Positive(_)) && self.cursor.take("limit");
+        let finish = if limited { Finish::Positive(self.cursor.integer()?) } else { finish };
         let bound = if self.cursor.take("within") {
             self.cursor.expect("ranges")?;
             SumBound::Ranges

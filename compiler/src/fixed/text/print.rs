@@ -1,7 +1,7 @@
 //! Fixed-point IR to text.
 
 use super::{COMBINES, FINISHES, ROLES, reserved};
-use crate::fixed::{Columns, Kind, Operand, Operation, Program, Role, SumBound};
+use crate::fixed::{Columns, Finish, Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::TensorId;
 use crate::text::names::{Loops, Names};
 use crate::text::table::{entries, usual};
@@ -9,6 +9,7 @@ use crate::text::write;
 use arch::Origin;
 use arch::division::Rounding;
 use arch::function::FunctionTable;
+use arch::isa::UNLIMITED;
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Program {
@@ -75,9 +76,15 @@ impl Line<'_> {
         let Operation { free, out, out_index, kind, .. } = self.operation;
         let value = match kind {
             Kind::MultiplyAdd { shift, finish, bound, .. } => {
-                let (word, _) = FINISHES.iter().find(|(_, known)| known == finish).expect("every finish has a word");
+                let (finish, limit) = match finish {
+                    Finish::Positive(limit) if *limit != UNLIMITED => {
+                        (Finish::Positive(UNLIMITED), format!(" limit {limit}"))
+                    }
+                    finish => (*finish, String::new()),
+                };
+                let (word, _) = FINISHES.iter().find(|(_, known)| *known == finish).expect("every finish has a word");
                 let bound = if *bound == SumBound::Ranges { " within ranges" } else { "" };
-                format!("{word}({}){}{bound}", self.sum(), shifted(">>", *shift))
+                format!("{word}({}){}{limit}{bound}", self.sum(), shifted(">>", *shift))
             }
             Kind::Product { factor, shift, one } => {
                 format!("product({}){} from {one}", self.operand(factor), shifted(">>", *shift))

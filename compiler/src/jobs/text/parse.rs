@@ -11,7 +11,7 @@ use crate::text::forms::{numbered, read_sum};
 use crate::text::token::Kind;
 use crate::text::{Cursor, table};
 use arch::division::Rounding;
-use arch::isa::{Combine, Finish, RootFunction};
+use arch::isa::{Combine, Finish, RootFunction, UNLIMITED};
 use arch::timing::Unit;
 use arch::{Code, Diagnostic};
 
@@ -197,9 +197,15 @@ impl Reader {
         }
         self.cursor.expect(">>")?;
         job.shift = self.cursor.integer()?;
-        let finishes = [("negative", Finish::Negative), ("positive", Finish::Positive)];
-        let finish = finishes.into_iter().find(|(word, _)| self.cursor.take(word));
-        job.finish = finish.map_or(Finish::Round, |(_, finish)| finish);
+        job.finish = if self.cursor.take("negative") {
+            Finish::Negative
+        } else if self.cursor.take("positive") {
+            Finish::Positive(UNLIMITED)
+        } else if self.cursor.take("limit") {
+            Finish::Positive(self.cursor.integer()?)
+        } else {
+            Finish::Round
+        };
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::text::table::table;
 use crate::text::write::{list, name, origin};
 use arch::division::Rounding;
 use arch::function::FunctionTable;
-use arch::isa::{Combine, Finish, RootFunction};
+use arch::isa::{Combine, Finish, RootFunction, UNLIMITED};
 use std::fmt::{Display, Formatter};
 
 impl Display for Program {
@@ -96,9 +96,10 @@ fn value(job: &Job) -> String {
         Some(a) => format!("{} * {}", access(a), source(&job.b)),
     };
     let finish = match job.finish {
-        Finish::Round => "",
-        Finish::Negative => " negative",
-        Finish::Positive => " positive",
+        Finish::Round => String::new(),
+        Finish::Negative => " negative".to_owned(),
+        Finish::Positive(UNLIMITED) => " positive".to_owned(),
+        Finish::Positive(limit) => format!(" limit {limit}"),
     };
     format!("{start}{combine} {product} >> {}{finish}", job.shift)
 }

@@ -6,7 +6,7 @@ use arch::division::{Rounding, most_places};
 use arch::isa::{
     Address, AluInstruction, Below, Combine, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask,
     MoveInstruction, NO_LEVEL, Pad, RootFunction, RootInstruction, ScalarInstruction, Segments, Start, TableUse, Tiles,
-    gradient_bits, innermost, pad_bits,
+    UNLIMITED, gradient_bits, innermost, pad_bits,
 };
 use arch::machine::Machine;
 use arch::registers::{self, Region};
@@ -174,7 +174,7 @@ impl Generator<'_> {
             shift: random.amount(self.machine.shifts(), word / 2, 2 * word),
             finish: match random.below(100) {
                 0..15 => Finish::Negative,
-                15..50 if self.machine.rectifiers() => Finish::Positive,
+                15..50 if self.machine.rectifiers() => Finish::Positive(limit(self.machine, random)),
                 _ => Finish::Round,
             },
             immediate_b: random.word(word),
@@ -234,7 +234,7 @@ impl Generator<'_> {
             count: random.range(1, 40),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
             shift: random.amount(self.machine.root_shifts(), word / 2, 2 * word + 2),
-            positive: self.machine.rectifiers() && random.chance(40),
+            positive: (self.machine.rectifiers() && random.chance(40)).then(|| limit(self.machine, random)),
             function: None,
             end: false,
         };
@@ -536,4 +536,14 @@ pub(crate) fn write_program<I: Instruction>(grid: &mut impl Grid, machine: &Mach
 /// Where programs begin: long ones pass from one region of the control port to the other.
 pub(crate) fn first(machine: &Machine) -> u32 {
     if machine.program_depth() > registers::REGION_INSTRUCTIONS { registers::REGION_INSTRUCTIONS - 2 } else { 0 }
+}
+
+/// What positive results are at most.
+fn limit(machine: &Machine, random: &mut Random) -> i32 {
+    let largest = (1u32 << (machine.word() - 1)) - 1;
+    if machine.limits() && random.chance(80) {
+        (random.below(largest) >> random.below(machine.word())) as i32
+    } else {
+        UNLIMITED
+    }
 }
