@@ -19,6 +19,7 @@
 //! undefined, block by block.
 
 mod arithmetic;
+mod columns;
 mod divided;
 mod fast;
 mod plan;

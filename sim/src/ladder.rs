@@ -115,7 +115,7 @@ pub struct Upper {
     given: Numbers,
     model: NamedValues,
     steps: Vec<NamedValues>,
-    /// Per step, by tensor name, as golden has them; what has no value is `None`.
+    /// Per step, by tensor name, as golden has them where steps may change them; what has no value is `None`.
     reals: Vec<BTreeMap<String, Vec<Option<f64>>>>,
 }
 
@@ -173,7 +173,7 @@ impl Upper {
         for step in steps {
             set(&mut golden, &held(step));
             golden.step().map_err(|diagnostic| vec![*diagnostic])?;
-            reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
+            reals.push(snapshot(&golden, &program));
             calibration.is_none().then(|| see(&golden));
         }
         for step in calibration.into_iter().flatten() {
@@ -206,7 +206,7 @@ impl Upper {
         })
     }
 
-    /// What golden has for a tensor that is computed, in each step; `None` where an element has no value. Nothing for inputs.
+    /// What golden has for a tensor that is computed, in each step; `None` where an element has no value. Nothing for what no step changes.
     pub fn computed(&self, name: &str) -> Option<Vec<&[Option<f64>]>> {
         self.reals.iter().map(|step| step.get(name).map(Vec::as_slice)).collect()
     }
@@ -365,8 +365,14 @@ impl Climb {
             let mut now = BTreeMap::new();
             for tensor in &image.tensors {
                 let id = fixed.tensor(&tensor.name).expect("streams carry tensors of the program");
-                let Some(real) = reals.get(&tensor.name) else { continue };
                 let words = fixed.words(id);
+                let Some(real) = reals.get(&tensor.name) else {
+                    if matches!(lowered.tensors[id.0].role, fixed::Role::State | fixed::Role::Parameter(_)) {
+                        let defined = vec![true; words.len()];
+                        now.insert(tensor.name.clone(), (words, defined));
+                    }
+                    continue;
+                };
                 for (&word, real) in words.iter().zip(real) {
                     if let Some(real) = real.filter(|&real| !is_beyond(real) && !is_of_words(&tensor.name)) {
                         distance = distance.max((word as f64 - libm::ldexp(real, tensor.fraction)).abs());
@@ -530,14 +536,17 @@ impl Climb {
     }
 }
 
-/// Defined elements of the wanted tensors.
-fn snapshot(
-    golden: &Golden,
-    program: &tensor::Program,
-    wanted: impl Fn(&Role) -> bool,
-) -> BTreeMap<String, Vec<Option<f64>>> {
-    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| wanted(&tensor.role));
-    tensors.map(|(id, tensor)| (tensor.name.clone(), golden.value(TensorId(id)).collect())).collect()
+/// What golden has for the tensors that a step may change.
+fn snapshot(golden: &Golden, program: &tensor::Program) -> BTreeMap<String, Vec<Option<f64>>> {
+    let is_updated = |id| program.updates.iter().any(|update| update.state == id);
+    let changes = |id, role: &Role| match role {
+        Role::Input | Role::Label | Role::Parameter(_) => false,
+        Role::State => is_updated(id),
+        _ => true,
+    };
+    let tensors = program.tensors.iter().enumerate().map(|(id, tensor)| (TensorId(id), tensor));
+    let changing = tensors.filter(|(id, tensor)| changes(*id, &tensor.role));
+    changing.map(|(id, tensor)| (tensor.name.clone(), golden.value(id).collect())).collect()
 }
 
 /// The words of every stream tensor.

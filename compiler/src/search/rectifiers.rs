@@ -19,7 +19,15 @@ use arch::number::word_max;
 pub(crate) fn suited(program: &Program, machine: &Machine) -> Program {
     let mut result = program.clone();
     let largest = word_max(program.word) as i32;
+    // A positive part of positive parts is one, with the smaller limit.
     let mut number = 0;
+    while number < result.operations.len() {
+        let of_positives =
+            rectified(&result.operations[number]).filter(|(value, _)| is_positive(&result, value.tensor));
+        let merged = of_positives.and_then(|(value, limit)| merged(&mut result, number, &value, limit));
+        number = merged.unwrap_or(number + 1);
+    }
+    number = 0;
     while number < result.operations.len() {
         let Some((value, limit)) = rectified(&result.operations[number]) else {
             number += 1;
@@ -60,6 +68,12 @@ fn rectified(operation: &Operation) -> Option<(Element, i32)> {
         } => Some((Element { tensor: *tensor, index: index.clone() }, *limit)),
         _ => None,
     }
+}
+
+/// Whether all that write a tensor take positive parts.
+fn is_positive(program: &Program, tensor: TensorId) -> bool {
+    let takes = |kind: &Kind| matches!(kind, Kind::MultiplyAdd { finish: Finish::Positive(_), .. });
+    program.operations.iter().filter(|operation| operation.out == tensor).all(|operation| takes(&operation.kind))
 }
 
 /// Which iterator of the reader counts each dimension of a tensor; `None` where it does not read every element once.

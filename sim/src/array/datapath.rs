@@ -432,6 +432,13 @@ impl<V: Values> Lanes<V> {
 impl<V: Values> Lanes<V> {
     /// What beats do when they have reached the rows.
     fn carry_out(&mut self, beats: &Beats, input: Option<&[V::Word]>) {
+        // Where nothing is held, only what leaves takes time.
+        if !V::EXIST && self.seen.is_none() {
+            if let Some(beat) = beats.alu.as_ref().filter(|beat| beat.instruction.emit) {
+                self.alu(beat, beats, Maker::Alu(beat.number));
+            }
+            return;
+        }
         // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
         let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
         self.park_until(parked);

@@ -107,13 +107,18 @@ impl Array {
         }
     }
 
+    /// From now on, look into every cycle of the sequencer.
+    pub fn watch_streams(&mut self) {
+        self.observation = Some(Box::default());
+    }
+
     /// From now on, look into every cycle and into this PU.
     ///
     /// # Panics
     /// When the grid has no such PU.
     pub fn watch(&mut self, pu: u32) {
         self.datapath.watch(pu as usize);
-        self.observation = Some(Box::default());
+        self.watch_streams();
     }
 
     /// What was seen in the last cycle; `None` unless [watched](Array::watch).

@@ -32,6 +32,8 @@ pub(super) struct Plan {
     /// How many of them are free; the inner loop of a Nest without reduction is.
     pub(super) free: usize,
     pub(super) reduces: bool,
+    /// The inner loop is the last free one, outside of those of the sum ([`super::columns`]).
+    pub(super) columns: bool,
     /// Everything that is affine in the iterators.
     pub(super) forms: Vec<Form>,
     pub(super) guards: Vec<Condition>,
@@ -174,33 +176,21 @@ impl Plan {
         let extents = extents(nest, sample.map(|place| (place, i64::from(samples.batch.size))));
         let (free, reduces) =
             (nest.free + usize::from(sample.is_some() && !adds), adds || nest.free < nest.iterators.len());
-        let inner = *extents.last().unwrap_or(&1);
-        let steps = nest.body.nodes.len();
         let mut forms = Forms { program, nest, samples, sample, all: Vec::new() };
         let out_form = forms.element(nest.out, &nest.out_index);
         let aggregate = if adds { Aggregate::Add } else { nest.aggregate };
         let start = forms.beginning(&nest.start, aggregate);
         let guards = nest.guards.iter().map(|guard| forms.condition(guard)).collect();
-        let nodes = nest.body.nodes.iter().enumerate();
-        let mut code: Vec<Step> = nodes.map(|(number, node)| forms.step(node, number + 1 == steps)).collect();
-        let mut block = (BLOCKS / steps.max(1)).clamp(1, BLOCK).min(inner.max(1) as usize);
+        let code: Vec<Step> = nest.body.nodes.iter().map(|node| forms.step(node)).collect();
         let mut reads: Vec<usize> = reads.iter().map(|tensor| tensor.0).collect();
         let forms = forms.all;
-        if reads.contains(&nest.out.0) && !reduces && forms[out_form].strides.last() == Some(&0) {
-            // Every value of the inner loop goes to the same element, which the next one reads.
-            block = 1;
-        }
         reads.sort_unstable();
         reads.dedup();
-        for step in &mut code {
-            if let Step::Read { form, direct, .. } = step {
-                *direct &= forms[*form].strides.last() == Some(&1);
-            }
-        }
         let mut plan = Plan {
             extents,
             free,
             reduces,
+            columns: false,
             guards,
             out: nest.out.0,
             out_form,
@@ -210,9 +200,9 @@ impl Plan {
             reads,
             unsure: written.unsure(nest),
             careful: nest.body.nodes.iter().any(|node| matches!(node, Node::Binary(Binary::DivControlled, ..))),
-            block,
-            values: constants(nest, block),
-            defined: vec![true; steps * block],
+            block: 0,
+            values: Vec::new(),
+            defined: Vec::new(),
             at: vec![0; forms.len()],
             forms,
             scale: combined.map_or(Scale::ONE, |tensor| samples.scale(program, tensor)),
@@ -223,8 +213,32 @@ impl Plan {
             places: None,
             fast: None,
         };
+        plan.set_blocks(nest);
         plan.fast = Fast::new(&plan);
+        if plan.fast.is_none() && plan.gains_by_columns() {
+            plan.turn_to_columns();
+            plan.set_blocks(nest);
+        }
         plan
+    }
+
+    /// Room for blocks of the inner loop, and what is read as it is.
+    fn set_blocks(&mut self, nest: &Nest) {
+        let steps = self.code.len();
+        let inner = *self.extents.last().unwrap_or(&1);
+        self.block = (BLOCKS / steps.max(1)).clamp(1, BLOCK).min(inner.max(1) as usize);
+        let itself = self.reads.contains(&self.out);
+        if itself && !self.reduces && self.forms[self.out_form].strides.last() == Some(&0) {
+            // Every value of the inner loop goes to the same element, which the next one reads.
+            self.block = 1;
+        }
+        for (number, step) in self.code.iter_mut().enumerate() {
+            if let Step::Read { form, direct, .. } = step {
+                *direct = number + 1 < steps && self.forms[*form].strides.last() == Some(&1);
+            }
+        }
+        self.values = constants(nest, self.block);
+        self.defined = vec![true; steps * self.block];
     }
 
     /// The diagnostic of a fault.
@@ -340,12 +354,12 @@ impl Forms<'_> {
         self.all.len() - 1
     }
 
-    fn step(&mut self, node: &Node, is_root: bool) -> Step {
+    fn step(&mut self, node: &Node) -> Step {
         match node {
             Node::Constant(_) => Step::Constant,
             Node::Iterator(iterator) => Step::Iterator { form: self.add(&Affine::iterator(*iterator)) },
             Node::Read { tensor, index } => {
-                Step::Read { tensor: tensor.0, form: self.element(*tensor, index), direct: !is_root }
+                Step::Read { tensor: tensor.0, form: self.element(*tensor, index), direct: false }
             }
             Node::Gather { tensor, index } => Step::Gather {
                 tensor: tensor.0,

@@ -66,6 +66,9 @@ impl Plan {
         if points.is_empty() {
             return Ok(range);
         }
+        if self.columns {
+            return self.evaluate_columns::<CAREFUL>(stores, points);
+        }
         if !CAREFUL && self.has_rows() {
             return self.rows(stores, points);
         }
@@ -140,7 +143,7 @@ impl Plan {
     }
 
     /// Write what was accumulated.
-    fn put(&self, stores: &mut [Store], at: usize, total: &Total, range: &mut Seen) -> Result<(), Fault> {
+    pub(super) fn put(&self, stores: &mut [Store], at: usize, total: &Total, range: &mut Seen) -> Result<(), Fault> {
         let value = self.scale.of(total.value);
         self.check(value, total.defined)?;
         stores[self.out].put(at, value, total.defined);
@@ -168,7 +171,7 @@ impl Plan {
     }
 
     /// The part of the inner loop for which all guards hold: guards are affine, so it is an interval.
-    fn existing(&self) -> (i64, i64) {
+    pub(super) fn existing(&self) -> (i64, i64) {
         let inner = self.extents.len() - 1;
         let (mut from, mut to) = (0, self.extents[inner]);
         for guard in &self.guards {
@@ -188,7 +191,7 @@ impl Plan {
         (from, to.max(from))
     }
 
-    fn beginning(&self, stores: &[Store]) -> Total {
+    pub(super) fn beginning(&self, stores: &[Store]) -> Total {
         let (value, defined) = match self.start {
             Beginning::Value(value) => (value, true),
             Beginning::Element { tensor, form } => {
@@ -317,7 +320,7 @@ impl Plan {
         clippy::too_many_lines,
         reason = "the inner loop of the engine: an arm per kind of step, over slices that borrow from each other"
     )]
-    fn body<const CAREFUL: bool>(
+    pub(super) fn body<const CAREFUL: bool>(
         &mut self,
         stores: &[Store],
         first: i64,
@@ -433,10 +436,10 @@ fn place(extents: &[usize], index: impl Iterator<Item = f64>) -> Result<usize, F
 
 /// The accumulator of one element.
 #[derive(Clone, Copy)]
-struct Total {
-    value: f64,
-    defined: bool,
-    points: usize,
+pub(super) struct Total {
+    pub(super) value: f64,
+    pub(super) defined: bool,
+    pub(super) points: usize,
 }
 
 /// Smallest and largest finite number so far.

@@ -170,10 +170,14 @@ fn rectifying(spec: &MachineSpec) -> MachineSpec {
     MachineSpec { rectifiers: Some(true), ..spec.clone() }
 }
 
+/// A grid that gives positive results limits, too.
+fn limiting(spec: &MachineSpec) -> MachineSpec {
+    MachineSpec { limits: Some(true), ..rectifying(spec) }
+}
+
 /// Positive results have limits, too.
 #[test]
 fn large_results_become_limits() {
-    let limiting = |spec: &MachineSpec| MachineSpec { limits: Some(true), ..rectifying(spec) };
     check(limiting(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 4, 16) }))), 0..60);
     check(limiting(&grid(2, 3, 32)), 0..60);
     for few in few_amounts() {
@@ -191,19 +195,22 @@ fn negative_results_become_zero() {
     }
 }
 
-/// PEs, and roots, that leave negative words negative.
+/// PEs, and roots, that leave negative words negative, and such that reach a limit one too late.
 #[test]
-fn a_negative_result_is_found() {
+fn a_wrong_rectifier_is_found() {
     let [wide, _, few] = few_amounts();
-    let in_pe = (few, "positive_0 & part_sign ? 24'd0 : ", "");
-    let in_root = (wide, "~arrives ? 16'd0 : positive_0 & shifted_sign ? 16'd0 : ", "~arrives ? 16'd0 : ");
-    for (spec, right, wrong) in [in_pe, in_root] {
-        let machine = Machine::try_from(rectifying(&spec)).expect("a valid grid");
+    let faults = [
+        (rectifying(&few), "rectified ? 24'd0 : ", ""),
+        (rectifying(&wide), "~arrives ? 16'd0 : rectified ? 16'd0 : ", "~arrives ? 16'd0 : "),
+        (limiting(&wide), ">= positive_0[", "> positive_0["),
+    ];
+    for (spec, right, wrong) in faults {
+        let machine = Machine::try_from(spec).expect("a valid grid");
         let mut rtl = hdl::elaborate(&machine);
         assert!(rtl.verilog.contains(right), "the text has changed");
         rtl.verilog = rtl.verilog.replace(right, wrong);
         let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
-        assert!(found.is_err(), "a negative result stayed and nobody noticed: {right}");
+        assert!(found.is_err(), "a wrong rectifier and nobody noticed: {right}");
     }
 }
 

@@ -69,6 +69,42 @@ fn guards_cut_the_inner_loop_exactly() {
     }
 }
 
+/// Rows that are longer than a block, and sums whose bits depend on the order of their values.
+#[test]
+fn a_convolution_at_the_border_adds_in_its_order() {
+    const ROWS: i64 = 3;
+    const COLUMNS: i64 = 700;
+    let beside = |free: usize, tap: usize| Affine { offset: -1, terms: vec![(IterId(free), 1), (IterId(tap), 1)] };
+    let inside = |value: Affine, bound: i64| Guard::Within { value, bound: bound.try_into().unwrap() };
+    let nodes = vec![
+        read(0, &[beside(0, 2), beside(1, 3)]),
+        read(1, &[at(2), at(3)]),
+        Node::Binary(Binary::Mul, NodeId(0), NodeId(1)),
+    ];
+    let mut sum = nest(2, &[(0, ROWS), (0, COLUMNS), (0, 3), (0, 3)], 2, nodes);
+    sum.guards = vec![inside(beside(0, 2), ROWS), inside(beside(1, 3), COLUMNS)];
+    let image: Vec<f64> = (0..ROWS * COLUMNS).map(|n| (n * 37 % 101) as f64 / 7.0).collect();
+    let weights: Vec<f64> = (0..9).map(|n| f64::from(n - 4) / 3.0).collect();
+    let mut expected = Vec::new();
+    for (y, x) in (0..ROWS).flat_map(|y| (0..COLUMNS).map(move |x| (y, x))) {
+        let mut total = 0.0;
+        for (j, k) in (0..3).flat_map(|j| (0..3).map(move |k| (j, k))) {
+            let (row, column) = (y + j - 1, x + k - 1);
+            if (0..ROWS).contains(&row) && (0..COLUMNS).contains(&column) {
+                total += image[(row * COLUMNS + column) as usize] * weights[(j * 3 + k) as usize];
+            }
+        }
+        expected.push(total);
+    }
+    let shape = [ROWS as u32, COLUMNS as u32];
+    let weights = tensor("w", &[3, 3], Role::Parameter(weights.into()));
+    let tensors = vec![tensor("a", &shape, Role::Input), weights, tensor("o", &shape, Role::Temporary)];
+    let mut golden = Golden::new(&program(tensors, vec![sum]));
+    golden.set(TensorId(0), &image);
+    golden.step().unwrap();
+    assert_eq!(values(&golden, 2), some(&expected));
+}
+
 #[test]
 fn a_zero_guard_keeps_one_point() {
     // o[i] += x[q] where i - 1 - 2q == 0

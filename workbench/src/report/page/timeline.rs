@@ -92,7 +92,8 @@ impl Bar {
 pub fn watch(image: &Image, program: &Program, source: &str) -> Result<Timeline, Failure> {
     let words = driver::zeros(image);
     let mut seen = Seen::default();
-    let mut watched = Watched::new(Array::without_words(&image.machine), |inside: &Observation, _| seen.add(inside));
+    let array = Array::without_words(&image.machine);
+    let mut watched = Watched::streams(array, |inside: &Observation, _| seen.add(inside));
     let mut driver = Driver::new(&mut watched, image.clone(), Stalls::none());
     let steps = vec![words.clone(); (BEFORE + SHOWN + AFTER) as usize];
     let run = Run { load_model: Some(&words), steps: &steps, emit_model: false };

@@ -9,20 +9,29 @@ use sim::grid::{CycleResult, Grid};
 /// as long as it is dull. Nothing is kept here, since steps may have millions of cycles.
 pub(super) struct Watched<See> {
     array: Array,
+    /// Whether one looks into PU 0, too, and not only into the sequencer.
+    inside: bool,
     see: See,
 }
 
 impl<See: FnMut(&Observation, Option<&[i64]>)> Watched<See> {
     /// A grid whose PU 0 is watched.
     pub(super) fn new(array: Array, see: See) -> Watched<See> {
-        Watched { array, see }
+        Watched { array, inside: true, see }
+    }
+
+    /// A grid whose streams are watched.
+    pub(super) fn streams(array: Array, see: See) -> Watched<See> {
+        Watched { array, inside: false, see }
     }
 
     fn show(&mut self, input: Option<&[i64]>) {
         if let Some(inside) = self.array.observation() {
             (self.see)(inside, input);
-        } else if self.array.steps() {
+        } else if self.array.steps() && self.inside {
             self.array.watch(0);
+        } else if self.array.steps() {
+            self.array.watch_streams();
         }
     }
 }
