@@ -181,7 +181,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "depths",
             Read,
             Grid(registers::DEPTHS),
-            "log2 of the depths: model, data, temporary, program, 8 bits each, model lowest",
+            "depths, 8 bits each, model lowest, data, temporary, program: log2 in bits 4..0, eighths more in 7..5",
         ),
         row(
             0x3c,

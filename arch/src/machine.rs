@@ -9,7 +9,7 @@ mod keys;
 mod rule;
 
 pub use keys::{AUTO, MOST_PES, MOST_ROWS, Machine, MachineSpec, SetError, keys};
-pub use rule::Key;
+pub use rule::{Key, words_of_pad};
 
 use crate::number::ceil_log2;
 

@@ -143,8 +143,11 @@ pub const COLUMN_BUSES_BIT: u32 = 24;
 /// Lowest bit of [`WIDTHS`] that says in how many transfers an emitting beat leaves at most: their log2, 4 bits.
 pub const TRANSFERS_LSB: u32 = 26;
 
-/// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
+/// Read only: the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24. Of each, bits 4..0 are its log2, rounded down,
+/// and bits 7..5 are the eighths of that power of two by which it is larger.
 pub const DEPTHS: u32 = 0x13;
+/// Lowest bit of the eighths of a depth in [`DEPTHS`].
+const EIGHTHS_LSB: u32 = 5;
 /// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16
 /// (0 = none), bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit, log2 of the
 /// gradient pads' depth in 31..27 (0 = none).
@@ -255,7 +258,7 @@ pub const REGISTERS: &[Register] = {
             DEPTHS,
             "depths",
             Read,
-            "log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24",
+            "depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24; of each log2 in bits 4..0, eighths more in 7..5",
         ),
         register(
             STREAMS,
@@ -308,6 +311,7 @@ pub const DESCRIPTION: [u32; 11] = [
 pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     let log2 = |depth: u32| depth.checked_ilog2().unwrap_or(0);
     let depths = [machine.model_depth(), machine.data_depth(), machine.temporary_depth(), machine.program_depth()];
+    let eighths = |depth: u32| depth.checked_ilog2().map_or(0, |log2| (8 * u64::from(depth) >> log2) as u32 - 8);
     let low = |amounts: Amounts| amounts.bits() as u32;
     let high = |amounts: Amounts| (amounts.bits() >> 32) as u32;
     let value = |number: u32| match number {
@@ -325,7 +329,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | (machine.loops() - FEWEST_LOOPS) << LOOPS_LSB
                 | machine.accumulator()
         }
-        DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth)),
+        DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth) | eighths(depth) << EIGHTHS_LSB),
         STREAMS => {
             machine.stream_words()
                 | log2(machine.output_fifo()) << 8
@@ -358,6 +362,11 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let (accumulator, more_loops) = (read(WIDTHS) & 0xff, read(WIDTHS) >> LOOPS_LSB & 3);
     let word = Some(read(WIDTHS) >> 16 & ((1 << (RECTIFIERS_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
+    let depth = |byte: u32| {
+        let field = depths >> (8 * byte) & 0xff;
+        let (log2, eighths) = (field & ((1 << EIGHTHS_LSB) - 1), field >> EIGHTHS_LSB);
+        Some((u64::from(8 + eighths) << log2 >> 3) as u32)
+    };
     let output_words = 1 << (streams >> 12 & 0xf);
     let transfers_log2 = read(WIDTHS) >> TRANSFERS_LSB & 0xf;
     let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
@@ -368,10 +377,10 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         accumulator: Some(accumulator),
         loops: Some(FEWEST_LOOPS + more_loops),
         stream_words: Some(streams & 0xff),
-        model_depth: log2(depths, 0),
-        data_depth: log2(depths, 1),
-        temporary_depth: log2(depths, 2),
-        program_depth: log2(depths, 3),
+        model_depth: depth(0),
+        data_depth: depth(1),
+        temporary_depth: depth(2),
+        program_depth: depth(3),
         table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
         output_words: Some(output_words),
         emit_words: Some(if transfers_log2 == 0 { 0 } else { output_words << transfers_log2 }),

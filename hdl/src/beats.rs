@@ -248,10 +248,14 @@ pub(crate) struct Widths {
     pub(crate) pad_register: bool,
     /// Address bits of the model pad.
     pub(crate) model: u32,
+    /// Its words.
+    pub(crate) model_words: u32,
     /// Address bits of the data pad, with the bank bit.
     pub(crate) data: u32,
     /// Address bits of the temporaries.
     pub(crate) temporary: u32,
+    /// Their words.
+    pub(crate) temporary_words: u32,
     /// Columns, which is also the width of a mask.
     pub(crate) columns: u32,
     pub(crate) rows: u32,
@@ -324,8 +328,10 @@ impl Widths {
             column_buses: machine.column_buses().into(),
             column_bus_count: machine.column_bus_count(),
             model: alu.field("model_base").bits,
+            model_words: machine.model_depth(),
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
+            temporary_words: machine.temporary_depth(),
             block_depth: machine.block_depth(),
             in_rows: machine.pads_in_rows(),
             pad_register: machine.pad_register(),

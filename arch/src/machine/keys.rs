@@ -148,11 +148,11 @@ machine_keys! {
     /// Words that leave the grid in one beat and wait in the output FIFO, from which they go while the next step computes; a power of two that divides `pus`, or the number of PEs.
     emit_words: u32 = Rule::number(0, 2..=MOST_PES).zero_means("as many as `output_words`");
     /// Words of model scratchpad (weights) per PE.
-    model_depth: u32 = Rule::depth(256, 2..=1 << 16).default_doc("as needed");
+    model_depth: u32 = Rule::words(256, 2..=1 << 16).default_doc("as needed");
     /// Words of data scratchpad per PE and bank; there are two banks.
     data_depth: u32 = Rule::depth(256, 2..=1 << 15).default_doc("as needed");
     /// Words of each of the two temporary scratchpads per PE.
-    temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).default_doc("as needed");
+    temporary_depth: u32 = Rule::words(64, 2..=1 << 16).default_doc("as needed");
     /// Words, as wide as the accumulator, of the gradient scratchpad per PE, in which sums over a batch wait between its tiles.
     gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).zero_means("batches are not cut").default_doc("as needed");
     /// A way out of the gradient scratchpads and back, for boards that share every batch.

@@ -71,7 +71,7 @@ impl Setting for u32 {
                 let reason = format!("must lie between {} and {}", range.start(), range.end());
                 Err(MachineError { key, value: self, reason })
             }
-            _ => Ok(if rule.power_of_two { self.next_power_of_two() } else { self }),
+            _ => Ok((rule.rounding.up)(self)),
         }
     }
 }
@@ -118,6 +118,24 @@ impl Setting for Amounts {
     }
 }
 
+/// To what a number is rounded up.
+struct Rounding {
+    up: fn(u32) -> u32,
+    text: &'static str,
+}
+
+impl Rounding {
+    const NONE: Rounding = Rounding { up: |number| number, text: "" };
+    const POWER_OF_TWO: Rounding = Rounding { up: u32::next_power_of_two, text: "rounded up to a power of two" };
+    const WORDS: Rounding =
+        Rounding { up: words_of_pad, text: "rounded up to a power of two, above 512 to an eighth of the one below" };
+}
+
+/// The words of a pad that has at least so many: a power of two, or above 512, where it takes several block memories, as many eighths more than one.
+pub fn words_of_pad(needed: u32) -> u32 {
+    if needed <= 512 { needed.next_power_of_two() } else { needed.next_multiple_of(1 << (needed.ilog2() - 3)) }
+}
+
 /// The default of a key, what else it may be, and how that is documented.
 pub(super) struct Rule<T> {
     /// What it is where nobody says anything.
@@ -125,7 +143,7 @@ pub(super) struct Rule<T> {
     range: Option<RangeInclusive<u32>>,
     /// What 0 means, if it is outside of the range and allowed.
     zero: Option<&'static str>,
-    power_of_two: bool,
+    rounding: Rounding,
     range_doc: Option<&'static str>,
     default_doc: Option<&'static str>,
     example: Option<T>,
@@ -139,7 +157,7 @@ impl<T: Setting> Rule<T> {
             default,
             range: None,
             zero: None,
-            power_of_two: false,
+            rounding: Rounding::NONE,
             range_doc: None,
             default_doc: None,
             example: None,
@@ -179,7 +197,7 @@ impl<T: Setting> Rule<T> {
             Some(format!("{}..={}", range.start(), range.end()))
         });
         let zero = self.zero.map(|meaning| format!("0 = {meaning}"));
-        let rounded = self.power_of_two.then(|| "rounded up to a power of two".to_owned());
+        let rounded = (!self.rounding.text.is_empty()).then(|| self.rounding.text.to_owned());
         let default = self.default_doc.map_or_else(|| self.default.toml(), str::to_owned);
         let what = what.trim().trim_end_matches('.').to_owned();
         let parts: Vec<String> = [Some(what), range, rounded, zero].into_iter().flatten().collect();
@@ -209,7 +227,12 @@ impl Rule<u32> {
 
     /// A number of words: rounded up to a power of two.
     pub(super) fn depth(default: u32, range: RangeInclusive<u32>) -> Rule<u32> {
-        Rule { power_of_two: true, ..Rule::number(default, range) }
+        Rule { rounding: Rounding::POWER_OF_TWO, ..Rule::number(default, range) }
+    }
+
+    /// The words of a pad: rounded up as [`words_of_pad`] says.
+    pub(super) fn words(default: u32, range: RangeInclusive<u32>) -> Rule<u32> {
+        Rule { rounding: Rounding::WORDS, ..Rule::number(default, range) }
     }
 
     /// 0 is allowed, too.

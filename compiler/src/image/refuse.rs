@@ -100,7 +100,7 @@ pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> R
     );
     let depths = format!(
         "{} would do on this grid; so would more PEs",
-        list(&|(pad, need, _)| format!("{pad}_depth = {}", need.next_power_of_two()))
+        list(&|(pad, need, _)| format!("{pad}_depth = {}", arch::machine::words_of_pad(need)))
     );
     Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
 }

@@ -12,7 +12,8 @@ use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, law, stop_a
 use crate::text::table;
 use arch::function::FunctionTable;
 use arch::image::{Annotated, Feed, Image, StreamTensor};
-use arch::isa::{AluInstruction, Instruction, LEVELS, RootFunction, RootInstruction};
+use arch::isa::{Address, AluInstruction, Instruction, LEVELS, Pad, RootFunction, RootInstruction};
+use arch::machine::Machine;
 use std::ops::Range;
 
 /// Elements of a tensor at most, and beats of an instruction.
@@ -60,9 +61,14 @@ fn verify_order(image: &Image) -> Check {
 
 /// Law 1: what the fields of an instruction could say, and the grid does not do; law 2: tables that are used are there.
 fn verify_instructions(image: &Image, report: &mut Report) {
+    let inside = |pad, address: &Address, counts: &[u32; LEVELS]| inside(&image.machine, pad, address, counts);
     let alu = |alu: &AluInstruction| {
         law!(1, u32::from(alu.reduce) <= image.machine.loops(), "it has no {} loops", alu.reduce);
-        beats(&alu.counts)
+        beats(&alu.counts)?;
+        for (pad, address) in Pad::ALL.into_iter().zip(&alu.reads) {
+            inside(pad, address, &alu.counts)?;
+        }
+        alu.write.map_or(Ok(()), |pad| inside(pad, &alu.destination, &alu.counts))
     };
     let root = |root: &RootInstruction| {
         let Some(RootFunction::Table(usage)) = root.function else {
@@ -73,8 +79,14 @@ fn verify_instructions(image: &Image, report: &mut Report) {
     };
     each(image, report, "alu", &image.alu, alu);
     each(image, report, "scalar", &image.scalar, |scalar| alu(&scalar.alu));
-    each(image, report, "move", &image.moves, |moves| beats(&moves.counts));
-    each(image, report, "load", &image.load, |load| beats(&load.counts));
+    each(image, report, "move", &image.moves, |moves| {
+        beats(&moves.counts)?;
+        inside(moves.pad, &moves.destination, &moves.counts)
+    });
+    each(image, report, "load", &image.load, |load| {
+        beats(&load.counts)?;
+        if load.gradient { Ok(()) } else { inside(load.pad, &load.destination, &load.counts) }
+    });
     each(image, report, "root", &image.root, root);
 }
 
@@ -95,6 +107,18 @@ fn each<I: Instruction>(
 fn beats(counts: &[u32; LEVELS]) -> Check {
     let beats = counts.iter().try_fold(1u64, |beats, &count| beats.checked_mul(u64::from(count)));
     ensure(beats.is_some_and(|beats| (1..=MOST).contains(&beats)), 1, || "it has too many beats".to_owned())
+}
+
+/// Law 1 of addresses: where a pad is no power of two deep, some lie beyond it.
+fn inside(machine: &Machine, pad: Pad, address: &Address, counts: &[u32; LEVELS]) -> Check {
+    let depth = i64::from(pad.depth(machine));
+    let (mut low, mut high) = (i64::from(address.base), i64::from(address.base));
+    for (&stride, &count) in address.strides.iter().zip(counts) {
+        let most = i64::from(stride) * (i64::from(count) - 1);
+        (low, high) = (low + most.min(0), high + most.max(0));
+    }
+    let is_inside = depth.count_ones() == 1 || (low >= 0 && high < depth);
+    ensure(is_inside, 1, || format!("it goes from {low} to {high} of {depth} words of {pad}"))
 }
 
 /// Law 1: tables lie in their memory.

@@ -20,16 +20,17 @@ use blocks::block;
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 
-/// `2^address_bits` words.
+/// So many words, at the first addresses; what lies beyond them is not there.
 #[block(clock, leaf)]
-pub(crate) fn Scratchpad(address_bits: u32, word: u32) {
+pub(crate) fn Scratchpad(depth: u32, word: u32) {
+    let address_bits = ceil_log2(u64::from(depth)).max(1);
     let write: In;
     let write_address: In<address_bits>;
     let write_data: In<word, signed>;
     let read_address: In<address_bits>;
     let read_data: Out<word, signed>;
     /// Empty: there is no such pad.
-    let _words: Vec<i128> = vec![0; 1 << address_bits];
+    let _words: Vec<i128> = vec![0; depth as usize];
     /// Attribute that says what it is made of.
     let _style: &'static str = "";
     /// What the output register is going to hold, if there is one.
@@ -39,8 +40,8 @@ pub(crate) fn Scratchpad(address_bits: u32, word: u32) {
 
 impl Scratchpad {
     /// The ports of a pad that is not there: it reads 0.
-    pub(crate) fn none(address_bits: u32, word: u32) -> Self {
-        Scratchpad { _words: Vec::new(), ..Scratchpad::new(address_bits, word) }
+    pub(crate) fn none(depth: u32, word: u32) -> Self {
+        Scratchpad { _words: Vec::new(), ..Scratchpad::new(depth, word) }
     }
 
     /// With an output register, if `registered`: adds one cycle of read latency.
@@ -96,7 +97,7 @@ impl Scratchpad {
 impl crate::rtl::Leaf for Scratchpad {
     fn model(&mut self) {
         if self.clock.pos_edge() && !self._words.is_empty() {
-            let word = self._words[self.read_address.val() as usize];
+            let word = self._words.get(self.read_address.val() as usize).copied().unwrap_or(0);
             match self.registered.first_mut() {
                 None => self.read_data.next = word,
                 Some(registered) => {
@@ -104,8 +105,9 @@ impl crate::rtl::Leaf for Scratchpad {
                     registered.next = word;
                 }
             }
-            if self.write.val() {
-                self._words[self.write_address.val() as usize] = self.write_data.val();
+            let written = self._words.get_mut(self.write_address.val() as usize).filter(|_| self.write.val());
+            if let Some(written) = written {
+                *written = self.write_data.val();
             }
         }
     }
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_word_is_there_in_the_cycle_after_its_address() {
-        let mut block = Scratchpad::new(2, 8);
+        let mut block = Scratchpad::new(4, 8);
         block.connect_all();
         let mut cycle = |write: Option<(i128, i128)>, address: i128| {
             block.write.next = write.is_some();
@@ -316,7 +318,7 @@ mod tests {
 
     #[test]
     fn deep_pads_are_asked_to_be_blocks() {
-        let asked = |depth: u32| match Scratchpad::new(6, 8).in_blocks_from(depth).hdl() {
+        let asked = |depth: u32| match Scratchpad::new(64, 8).in_blocks_from(depth).hdl() {
             Verilog::Custom(text) => text.lines().nth(1).map(str::to_owned),
             _ => None,
         };
@@ -327,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_pad_that_is_not_there_reads_nothing() {
-        let mut block = Scratchpad::none(2, 8);
+        let mut block = Scratchpad::none(4, 8);
         block.connect_all();
         (block.write.next, block.write_data.next) = (true, 3);
         clocked(&mut block, |b| &mut b.clock);

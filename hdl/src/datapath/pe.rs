@@ -119,17 +119,17 @@ fn Gates() {
 #[block(clock, wires, long = "wires only, in the order of the cycles of a beat")]
 pub(crate) fn ProcessingEngine(widths: &Widths) {
     let (word, accumulator) = (widths.word, widths.accumulator);
-    let own = |bits: u32, word: u32| {
-        Scratchpad::new(bits, word)
+    let own = |words: u32, word: u32| {
+        Scratchpad::new(words, word)
             .in_blocks_from(widths.block_depth)
             .with_register(widths.pad_register)
             .named(widths.leaves)
     };
-    let pad = |bits: u32| if widths.in_rows { Scratchpad::none(bits, word) } else { own(bits, word) };
+    let pad = |words: u32| if widths.in_rows { Scratchpad::none(words, word) } else { own(words, word) };
     let (gradients, exchanges) = (widths.gradients, widths.exchanges);
     let (shared, shared_sums) = (widths.in_rows, widths.gradients_in_rows());
-    let parks = |bits: u32| {
-        if shared_sums == 0 { own(bits, accumulator) } else { Scratchpad::none(bits, accumulator) }
+    let parks = |words: u32| {
+        if shared_sums == 0 { own(words, accumulator) } else { Scratchpad::none(words, accumulator) }
     };
     let control: In<PeControl> = |name| pe_width(widths, name);
     /// One on machines with extremes.
@@ -157,13 +157,13 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     /// The sum that is parked, at t+2. One if the row shares its gradient pads.
     let parked: [In<accumulator, signed>; shared_sums];
     #[clocked]
-    let (model, data): Scratchpad = (pad(widths.model), pad(widths.data));
+    let (model, data): Scratchpad = (pad(widths.model_words), pad(1 << widths.data));
     for PAD in TEMPORARIES {
         #[clocked]
-        let PAD: Scratchpad = pad(widths.temporary);
+        let PAD: Scratchpad = pad(widths.temporary_words);
     }
     #[clocked]
-    let gradient: [Scratchpad; gradients] = parks(widths.gradient);
+    let gradient: [Scratchpad; gradients] = parks(1 << widths.gradient);
     let start_select = [StartSelect(accumulator); gradients];
     /// Parts of a sum that comes back, and the last beat of one that leaves. One each if sums do.
     let parts: [In<PartBeat>; exchanges] = |_| widths.gradient;
@@ -314,7 +314,7 @@ impl ProcessingEngine {
     /// The one of the scalar unit: it has no model pad, and gives its results away.
     pub(crate) fn without_model(widths: &Widths) -> Self {
         ProcessingEngine {
-            model: Scratchpad::none(widths.model, widths.word),
+            model: Scratchpad::none(1 << widths.model, widths.word),
             results: vec![ResultWord::new(&|_| widths.word)],
             ..ProcessingEngine::new(widths)
         }

@@ -11,15 +11,16 @@
 use crate::beats::Widths;
 use crate::datapath::memory::{Scratchpad, unknown_at_collision};
 use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
+use arch::number::ceil_log2;
 use blocks::block;
 use rust_hdl_core::prelude::*;
 
 /// One pad of each PE of a row.
 ///
-/// `2^address_bits` words of `bits` for each PE, with so many write enables.
+/// So many words of `bits` for each PE, at the first addresses, with so many write enables; what lies beyond them is not there.
 #[block(clock, leaf)]
-fn RowPad(address_bits: u32, bits: u32, enables: u32, widths: &Widths) {
-    let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
+fn RowPad(depth: u32, bits: u32, enables: u32, widths: &Widths) {
+    let (address_bits, none) = (ceil_log2(u64::from(depth)).max(1), vec![0; widths.columns as usize]);
     /// One for each PE, or one for all.
     let write: [In; enables];
     let write_address: In<address_bits>;
@@ -27,11 +28,11 @@ fn RowPad(address_bits: u32, bits: u32, enables: u32, widths: &Widths) {
     let read_address: In<address_bits>;
     let read_data: [Out<bits, signed>; widths.columns];
     /// By address and PE.
-    let _words: Vec<Vec<i128>> = vec![none.clone(); depth];
+    let _words: Vec<Vec<i128>> = vec![none.clone(); depth as usize];
     /// What was read, and what the output register holds.
     let _found: [Vec<i128>; 2] = [none.clone(), none];
     /// Attribute that says what it is made of.
-    let _style: &'static str = Scratchpad::style(depth, widths.block_depth);
+    let _style: &'static str = Scratchpad::style(depth as usize, widths.block_depth);
     let _registered: bool = widths.pad_register;
 }
 
@@ -46,11 +47,12 @@ impl RowPad {
 impl crate::rtl::Leaf for RowPad {
     fn model(&mut self) {
         if self.clock.pos_edge() {
-            let read = self._words[self.read_address.val() as usize].clone();
+            let none = || vec![0; self.read_data.len()];
+            let read = self._words.get(self.read_address.val() as usize).cloned().unwrap_or_else(none);
             let before = std::mem::replace(&mut self._found[0], read);
             self._found[1] = before;
-            let words = &mut self._words[self.write_address.val() as usize];
-            for (pe, word) in words.iter_mut().enumerate() {
+            let words = self._words.get_mut(self.write_address.val() as usize);
+            for (pe, word) in words.into_iter().flatten().enumerate() {
                 if self.write[pe % self.write.len()].val() {
                     *word = self.write_data[pe].val();
                 }
@@ -110,12 +112,12 @@ pub(crate) fn RowPads(widths: &Widths) {
     let (sums_write_address, sums_read_address): [In<{ widths.gradient }>; gradients];
     let sums: [In<{ widths.accumulator }>; sums];
     let parked: [Out<{ widths.accumulator }, signed>; sums];
-    let model = RowPad(clock, widths.model, widths.word, widths.columns, widths);
-    let data = RowPad(clock, widths.data, widths.word, widths.columns, widths);
+    let model = RowPad(clock, widths.model_words, widths.word, widths.columns, widths);
+    let data = RowPad(clock, 1 << widths.data, widths.word, widths.columns, widths);
     for PAD in TEMPORARIES {
-        let PAD = RowPad(clock, widths.temporary, widths.word, widths.columns, widths);
+        let PAD = RowPad(clock, widths.temporary_words, widths.word, widths.columns, widths);
     }
-    let gradient = [RowPad(clock, widths.gradient, widths.accumulator, 1, widths); gradients];
+    let gradient = [RowPad(clock, 1 << widths.gradient, widths.accumulator, 1, widths); gradients];
 
     for PAD in PADS {
         PAD.read_address = reads.PAD;
@@ -151,7 +153,7 @@ mod tests {
     fn the_words_of_a_row_are_apart() {
         for registered in [false, true] {
             let widths = Widths { pad_register: registered, ..Widths::of_grid(1, 3) };
-            let mut block = RowPad::new(3, 16, 3, &widths);
+            let mut block = RowPad::new(8, 16, 3, &widths);
             block.connect_all();
             let mut write = |address: i128, words: [Option<i128>; 3]| {
                 block.write_address.next = address;
@@ -177,7 +179,7 @@ mod tests {
     /// One enable writes all.
     #[test]
     fn sums_of_a_row_are_written_together() {
-        let mut block = RowPad::new(2, 40, 1, &Widths::of_grid(1, 2));
+        let mut block = RowPad::new(4, 40, 1, &Widths::of_grid(1, 2));
         block.connect_all();
         let mut write = |enable: bool, sums: [i128; 2]| {
             (block.write[0].next, block.write_address.next, block.read_address.next) = (enable, 1, 1);
@@ -196,7 +198,7 @@ mod tests {
     fn the_text_has_a_write_enable_for_each_word() {
         let text = |registered: bool, block_depth: u32, enables: u32| {
             let widths = Widths { pad_register: registered, block_depth, ..Widths::of_grid(1, 2) };
-            match RowPad::new(9, 16, enables, &widths).hdl() {
+            match RowPad::new(512, 16, enables, &widths).hdl() {
                 Verilog::Custom(text) => text,
                 _ => String::new(),
             }

@@ -154,11 +154,16 @@ fn alone(machine: &Machine) -> Machine {
     Machine::try_from(spec).expect("one PE of a possible machine is possible")
 }
 
+/// Addresses count modulo their width; law 1 of an image keeps them from what lies beyond the pad.
 fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
     let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
     let place = i64::from(address.base) + offset;
     // Hardly any wraps, and a division takes long.
-    if (0..depth as i64).contains(&place) { place as usize } else { place.rem_euclid(depth as i64) as usize }
+    if (0..depth as i64).contains(&place) {
+        return place as usize;
+    }
+    let wrapped = place.rem_euclid(depth.next_power_of_two() as i64) as usize;
+    wrapped.min(depth - 1)
 }
 
 /// What a tree makes of its inputs.

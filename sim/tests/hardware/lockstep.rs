@@ -160,6 +160,14 @@ fn widest_words() {
     check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..100);
 }
 
+/// Pads that are no power of two deep, in PEs and in rows.
+#[test]
+fn pads_of_several_memories() {
+    let deep = |spec: MachineSpec| MachineSpec { model_depth: Some(576), temporary_depth: Some(640), ..spec };
+    check(deep(with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(1, 3, 16) }))), 0..15);
+    check(deep(MachineSpec { pads_in_rows: Some(true), pad_register: Some(true), ..grid(2, 1, 16) }), 0..15);
+}
+
 /// A grid whose rows give their results to its columns.
 fn across(spec: &MachineSpec) -> MachineSpec {
     MachineSpec { column_buses: Some(true), ..spec.clone() }
@@ -198,11 +206,11 @@ fn negative_results_become_zero() {
 /// PEs, and roots, that leave negative words negative, and such that reach a limit one too late.
 #[test]
 fn a_wrong_rectifier_is_found() {
-    let [wide, _, few] = few_amounts();
+    let [wide, narrow, few] = few_amounts();
     let faults = [
         (rectifying(&few), "rectified ? 24'd0 : ", ""),
         (rectifying(&wide), "~arrives ? 16'd0 : rectified ? 16'd0 : ", "~arrives ? 16'd0 : "),
-        (limiting(&wide), ">= positive_0[", "> positive_0["),
+        (limiting(&narrow), ">= positive_0[", "> positive_0["),
     ];
     for (spec, right, wrong) in faults {
         let machine = Machine::try_from(spec).expect("a valid grid");

@@ -13,12 +13,11 @@
 //! | `divider`, `extremes`, `squares`, `rectifiers` | there if a program needs them |
 //! | `scalar`, `column_buses` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
 //! | `pad_register` | on a board whose block memories are late, if pads are made of them |
-//! | `pads_in_rows` | the same, or on any board if steps are shorter by it |
+//! | `pads_in_rows`, `block_depth` | the same, or on a board that has room for the pads only so |
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
-//! On a board, placements and tiles are those whose memories the board holds, program after program. Where memory is what makes a step longer, pads
-//! are tried that lie side by side in a row (`pads_in_rows`), and where nothing fits, pads of block memories in place of look-up tables (`block_depth`). Where none do, the machine is as large
-//! as the programs want it, and whoever makes hardware of it refuses.
+//! On a board, placements and tiles are those whose memories the board holds, program after program, whatever these are made of ([`Room::suited`]).
+//! Where none do, the machine is as large as the programs want it, and whoever makes hardware of it refuses.
 //!
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
@@ -89,22 +88,16 @@ pub fn fit(programs: &[&Program], request: &FitRequest) -> Result<Fitted, Unfit>
         return Ok(Fitted { machine: common, compiled });
     }
     let machine = machine(with_shifters(&request.spec, common, &compiled));
-    let machine = request.board.as_ref().map_or(machine.clone(), |room| with_room(room, machine, &spec));
+    let machine = request.board.as_ref().map_or_else(
+        || machine.clone(),
+        |room| {
+            // Rows that a program was compiled for stay.
+            let pads_in_rows = spec.pads_in_rows.or(machine.pads_in_rows().then_some(true));
+            room.suited(&machine, &MachineSpec { pads_in_rows, ..spec.clone() })
+        },
+    );
     let compiled = compiled.into_iter().map(|compiled| compiled.on(&machine)).collect();
     Ok(Fitted { machine, compiled })
-}
-
-/// The machine with its shifters, which may be larger than those that were counted on: where the board does not hold it, with pads of other memories,
-/// which programs do not see.
-fn with_room(room: &Room, machine: Machine, given: &MachineSpec) -> Machine {
-    let fits = |machine: &Machine| room.lacks(machine.into()).is_empty();
-    if fits(&machine) {
-        return machine;
-    }
-    let (block_depth, pads_in_rows) = (given.block_depth, given.pads_in_rows);
-    let open = MachineSpec { block_depth, pads_in_rows, ..MachineSpec::from(machine.clone()) };
-    let others = [in_rows(&open, room), in_blocks(&open, room)].into_iter().flatten();
-    others.filter_map(|spec| Machine::try_from(spec).ok()).find(fits).unwrap_or(machine)
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.
@@ -118,54 +111,26 @@ fn alone(
     if let (Some(machines), 0) = (request.machines, number) {
         return search::compile_divided(program, spec, machines);
     }
-    let on_board = request.board.as_ref().and_then(|room| {
-        let held = |spec: MachineSpec| {
-            if !room.may_hold(&spec) {
-                return None;
-            }
+    let on_board = request.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
+        let held = |spec: &MachineSpec| {
             let beyond = |machine: &Machine| {
                 let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
-                Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
+                let covering = Machine::try_from(spec.covering(&all));
+                covering.map_or(0, |machine| room.beyond(&room.suited(&machine, spec)))
             };
-            let compiled = search::compile_on_board(program, &spec, &beyond).ok()?;
-            if !room.has_late_pads(&compiled.image.machine) {
-                return Some(compiled);
-            }
-            // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
-            let rows = in_rows(&spec, room).unwrap_or_else(|| spec.clone());
-            let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
-            if early == spec {
-                Some(compiled)
-            } else {
-                search::compile_on_board(program, &early, &beyond).ok().or(Some(compiled))
-            }
+            search::compile_on_board(program, spec, &beyond).ok()
         };
-        let plain = held(spec.clone());
-        if plain.as_ref().is_some_and(|compiled| !compiled.squeezed) {
-            return plain;
+        let compiled = held(spec)?;
+        if !room.has_late_pads(&room.suited(&compiled.image.machine, spec)) {
+            return Some(compiled);
         }
-        let found = plain.into_iter().chain(in_rows(spec, room).and_then(held)).min_by_key(|compiled| compiled.cycles);
-        // Where there are too few tables that hold words, block memories may be left.
-        found.or_else(|| {
-            let blocks = in_blocks(spec, room)?;
-            [in_rows(&blocks, room), Some(blocks)].into_iter().flatten().filter_map(held).min_by_key(|it| it.cycles)
-        })
+        // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
+        let rows = MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(true)), ..spec.clone() };
+        let rows = if Machine::try_from(rows.clone()).is_ok() { rows } else { spec.clone() };
+        let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
+        if early == *spec { Some(compiled) } else { held(&early).or(Some(compiled)) }
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
-}
-
-/// The same with one memory for a pad of all PEs of a row; `None` where that is decided, or impossible. Synthesis is told to keep pads in look-up tables
-/// that a PE alone would have there: in a row they would be wide enough for block memories.
-fn in_rows(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
-    let block_depth = spec.block_depth.or_else(|| room.least_block_depth());
-    let rows = MachineSpec { pads_in_rows: Some(true), block_depth, ..spec.clone() };
-    (spec.pads_in_rows.is_none() && Machine::try_from(rows.clone()).is_ok()).then_some(rows)
-}
-
-/// The same with each pad in block memories that has more words than one look-up table holds; `None` where that is decided.
-fn in_blocks(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
-    let words = room.words_in_a_table().filter(|_| spec.block_depth.is_none())?;
-    Some(MachineSpec { block_depth: Some(words + 1), ..spec.clone() })
 }
 
 /// Accumulators and tables, which follow from the programs alone.

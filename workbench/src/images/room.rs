@@ -39,14 +39,46 @@ impl Room {
         self
     }
 
+    /// The machine with pads of what the board has, where `given` leaves that open (`pads_in_rows`, `block_depth`; programs see neither): the first of
+    /// [`Room::ways`] that fits, or the one that lacks least.
+    #[must_use]
+    pub fn suited(&self, machine: &Machine, given: &MachineSpec) -> Machine {
+        let mut best: Option<(u64, Machine)> = None;
+        for machine in self.ways(machine, given) {
+            let beyond = self.beyond(&machine);
+            if best.as_ref().is_none_or(|(least, _)| beyond < *least) {
+                best = Some((beyond, machine));
+            }
+            if beyond == 0 {
+                break;
+            }
+        }
+        best.map_or_else(|| machine.clone(), |(_, machine)| machine)
+    }
+
+    /// What pads can be made of: each alone as synthesis decides, or all of a row side by side; then the same with only those in look-up tables that
+    /// take one for a bit.
+    fn ways(&self, machine: &Machine, given: &MachineSpec) -> impl Iterator<Item = Machine> {
+        // Side by side, shallow pads are wide enough for block memories unless synthesis is told otherwise.
+        let usual = [(false, None), (true, self.least_block_depth())];
+        let shallow =
+            self.words_in_a_table().into_iter().flat_map(|words| [true, false].map(|rows| (rows, Some(words + 1))));
+        let (spec, rows, depth) = (MachineSpec::from(machine.clone()), given.pads_in_rows, given.block_depth);
+        let ways = usual.into_iter().chain(shallow).filter(move |way| rows.is_none_or(|rows| rows == way.0));
+        ways.filter_map(move |(rows, own)| {
+            let (pads_in_rows, block_depth) = (Some(rows), depth.or(own).or(Some(0)));
+            Machine::try_from(MachineSpec { pads_in_rows, block_depth, ..spec.clone() }).ok()
+        })
+    }
+
     /// Words from which a memory is made of block memories; `None` where there are no others.
-    pub(crate) fn least_block_depth(&self) -> Option<u32> {
+    fn least_block_depth(&self) -> Option<u32> {
         let shallow = &self.family.facts().estimate.memories.shallow;
         shallow.iter().map(|&(deepest, ..)| deepest as u32 + 1).max()
     }
 
     /// Words that a look-up table holds for a bit; `None` where the device does not say how many tables hold words.
-    pub(crate) fn words_in_a_table(&self) -> Option<u32> {
+    fn words_in_a_table(&self) -> Option<u32> {
         let shallow = &self.family.facts().estimate.memories.shallow;
         shallow.first().filter(|_| self.has.lutram > 0).map(|&(_, words, ..)| words as u32)
     }
@@ -88,7 +120,7 @@ impl Room {
             gradient_depth: spec.gradient_depth.or(Some(0)),
             ..spec.clone()
         };
-        Machine::try_from(smallest).is_ok_and(|machine| self.beyond(&machine) == 0)
+        Machine::try_from(smallest).is_ok_and(|machine| self.beyond(&self.suited(&machine, spec)) == 0)
     }
 
     /// What the board has too little of, as `about needed NAME of available`.

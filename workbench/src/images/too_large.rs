@@ -26,18 +26,35 @@ pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> b
         })
 }
 
-/// The largest grid below that of `machine` that the board holds, by halves of its rows and columns.
+/// Grids between two sizes that are tried.
+const MOST_TRIED: usize = 8;
+
+/// Numbers that are halves of one, halves of these, and so on.
+fn halves(most: u32) -> impl Iterator<Item = u32> {
+    (0..u32::BITS).map(move |half| most >> half).take_while(|&lines| lines > 0)
+}
+
+/// The largest grid below that of `machine` that the board holds: by halves of its rows and columns, and then by as many rows more as it holds.
 fn smaller(room: &Room, programs: &[&Program], spec: &MachineSpec, machine: &Machine) -> Option<Machine> {
-    let halves = |most: u32| (0..u32::BITS).map(move |half| most >> half).take_while(|&lines| lines > 0);
     let of_rows = |pus: u32| halves(machine.pes_per_pu()).map(move |columns| (pus, columns));
-    let mut grids: Vec<(u32, u32)> = halves(machine.pus()).flat_map(of_rows).collect();
-    grids.sort_by_key(|&(pus, columns)| (std::cmp::Reverse(pus * columns), pus.abs_diff(columns)));
-    grids.into_iter().skip(1).find_map(|(pus, columns)| {
+    let by_size = |grids: &mut Vec<(u32, u32)>| {
+        grids.sort_by_key(|&(pus, columns)| (std::cmp::Reverse(pus * columns), pus.abs_diff(columns)));
+    };
+    let held = |&(pus, columns): &(u32, u32)| {
         let (pus, pes_per_pu) = (Some(pus), Some(columns));
         let spec = MachineSpec { pus, pes_per_pu, stream_words: None, ..spec.clone() };
-        let machine = Machine::try_from(spec.clone()).ok()?;
-        holds(room, programs, &spec).then_some(machine)
-    })
+        Machine::try_from(spec.clone()).ok().filter(|_| holds(room, programs, &spec))
+    };
+    let mut grids: Vec<(u32, u32)> = halves(machine.pus()).flat_map(of_rows).collect();
+    by_size(&mut grids);
+    let found = grids.iter().skip(1).find_map(held)?;
+    let more = found.pes() + 1..machine.pes();
+    let mut grids: Vec<(u32, u32)> = (1..=machine.pus()).flat_map(of_rows).collect();
+    grids.retain(|&(pus, columns)| more.contains(&(pus * columns)));
+    by_size(&mut grids);
+    // A grid may fit between two that do not: memories come in blocks.
+    let each = grids.len().div_ceil(MOST_TRIED).max(1);
+    Some(grids.iter().step_by(each).find_map(held).unwrap_or(found))
 }
 
 /// What a project makes of an image.
@@ -81,7 +98,7 @@ pub(crate) fn check(
         ways.push(format!("{pus} x {columns} PEs would fit: pus = {pus}, pes_per_pu = {columns}"));
     }
     let help = if ways.is_empty() {
-        "not even one PE fits: narrower words or shallower memories may".to_owned()
+        "nor does it hold this program with a smaller grid: narrower words may fit, or a smaller model".to_owned()
     } else {
         format!("with this program, {}", ways.join("; "))
     };

@@ -10,8 +10,7 @@
 use crate::config::{BoardOptions, Microcode, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
-use crate::resources;
-use crate::room::USUAL_SHIFTS;
+use crate::room::{Room, USUAL_SHIFTS};
 use arch::amounts::Amounts;
 use arch::axi::{Geometry, PORT_BITS};
 use arch::machine::{MOST_ROWS, MachineSpec};
@@ -118,14 +117,14 @@ impl ChosenBoard {
             model_depth: small(spec.model_depth),
             data_depth: small(spec.data_depth),
             temporary_depth: small(spec.temporary_depth),
-            program_depth: small(spec.program_depth),
+            program_depth: spec.program_depth.or(Some(FEW_INSTRUCTIONS)),
             alignments: spec.alignments.or(Amounts::of(USUAL_SHIFTS)),
             shifts: spec.shifts.or(Amounts::of(USUAL_SHIFTS)),
             root_shifts: spec.root_shifts.or(Amounts::of(USUAL_SHIFTS)),
             ..spec.clone()
         };
-        let family = facts.device.family();
-        let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources, microcode).is_empty();
+        let room = Room::new(facts, microcode);
+        let fits = |machine: &Machine| room.beyond(&room.suited(machine, spec)) == 0;
         let machines = (1..=MOST_ROWS).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
         let Some(found) = machines.into_iter().find(fits) else {
             let message = format!("not even one PU fits {}", facts.title);
@@ -183,6 +182,9 @@ impl ChosenBoard {
 
 /// Words of a memory whose depth is not known yet.
 const SMALL_DEPTH: u32 = 64;
+
+/// Instructions of a program that is not known yet.
+const FEW_INSTRUCTIONS: u32 = 32;
 
 fn locate(name: &str, config: &Path) -> Option<PathBuf> {
     let folder = config.parent().unwrap_or(Path::new(""));

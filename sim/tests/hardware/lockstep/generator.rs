@@ -100,7 +100,17 @@ impl Generator<'_> {
     pub(crate) fn address(&mut self, pad: Pad, counts: &[u32; LEVELS]) -> Address {
         let stride = |count: u32, random: &mut Random| if count == 1 { 0 } else { random.below(7) as i32 - 3 };
         let strides = counts.map(|count| stride(count, &mut self.random));
-        Address { base: self.random.below(1 << pad_bits(self.machine, pad)), strides }
+        let depth = pad.depth(self.machine);
+        if depth.is_power_of_two() {
+            return Address { base: self.random.below(depth), strides };
+        }
+        // What lies beyond such a pad is not there.
+        let ends = || strides.iter().zip(counts).map(|(&stride, &count)| stride * (count as i32 - 1));
+        let (low, high): (i32, i32) = (ends().map(|end| end.min(0)).sum(), ends().map(|end| end.max(0)).sum());
+        match (high - low < depth as i32).then(|| self.random.below(depth - (high - low) as u32)) {
+            Some(base) => Address { base: base + low.unsigned_abs(), strides },
+            None => Address { base: self.random.below(depth), strides: [0; LEVELS] },
+        }
     }
 
     pub(crate) fn mask(&mut self) -> Mask {
@@ -327,7 +337,7 @@ impl Generator<'_> {
     /// Emits every word of a pad, one PE after the other; where a beat has several lanes, also all rows at once, or all PEs. Where it may leave in several
     /// transfers, it leaves in as many as there are, or in fewer.
     pub(crate) fn dump(&mut self, pad: Pad) -> AluInstruction {
-        let depth = 1 << pad_bits(self.machine, pad);
+        let depth = pad.depth(self.machine);
         let address = Address { base: 0, strides: innermost(0, [0, 0, 1, 0]) };
         let at_once = self.machine.lanes() > 1 && self.random.chance(70);
         let (rows, pick_row) = if at_once { (1, NO_LEVEL) } else { (self.machine.pus(), NO_LEVEL - 4) };
@@ -467,7 +477,7 @@ impl Generator<'_> {
     pub(crate) fn load_all(&self, pad: Pad) -> LoadInstruction {
         let groups = self.machine.pes() / self.machine.stream_words();
         LoadInstruction {
-            counts: innermost(1, [1, 1 << pad_bits(self.machine, pad), groups, 1]),
+            counts: innermost(1, [1, pad.depth(self.machine), groups, 1]),
             pad,
             gradient: false,
             destination: Address { base: 0, strides: innermost(0, [0, 1, 0, 0]) },
