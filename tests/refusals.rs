@@ -165,6 +165,37 @@ fn a_batch_fits_whose_pads_lie_in_rows() {
     assert!(cycles <= 390.0 && report["cycles"]["tiles"].as_u64() > Some(1), "{cycles}");
 }
 
+/// Three layers: 129 inputs and 128 hidden units have 18 k weights, 1024 hidden units 143 k, which are 124 of the 208 block memories of a ULX3S 85F where
+/// no bit is lost. A power of two of words in each PE would be more than it has.
+#[test]
+fn large_models_fit_small_boards() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let built = |hidden: &str, config: &str, grid: &[&str]| {
+        let sizes = ["--set", "l1=129", "--set", hidden, "--set", "l3=11", "--config", config, "--out", &out];
+        let build = ["build", "programs/backpropagation.t", "--force"];
+        run(&[&build[..], &sizes, grid].concat())
+    };
+    let fits = |hidden: &str, config: &str, grid: &[&str]| {
+        let built = built(hidden, config, grid);
+        assert_eq!(built.code, 0, "{config}: {}", built.stderr);
+        let report = fs::read_to_string(Path::new(&out).join("report.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        for cell in report["resources"].as_array().unwrap() {
+            assert!(cell["estimated"].as_u64() <= cell["available"].as_u64(), "{config}: {cell}");
+        }
+    };
+    fits("l2=129", "ulx3s-25f", &[]);
+    fits("l2=129", "tangnano20k", &[]);
+    let refused = built("l2=1025", "ulx3s", &[]);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    let keys = refused.stderr.split("would fit: ").nth(1).expect("it names a grid").lines().next().unwrap_or_default();
+    let keys: Vec<String> = keys.split(", ").map(|key| key.replace(' ', "")).collect();
+    let grid: Vec<&str> = keys.iter().flat_map(|key| ["--machine", key]).collect();
+    assert_eq!(grid.len(), 4, "{keys:?}");
+    fits("l2=1025", "ulx3s", &grid);
+}
+
 /// 64-128-10, biases among them, in batches of 64: 64 * 128 + 2 * 128 * 10 + 64 * 128 products and some more take 312 cycles on 64 PEs.
 #[test]
 fn tiles_on_a_board_are_near_their_bound() {

@@ -311,7 +311,7 @@ pub const DESCRIPTION: [u32; 11] = [
 pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     let log2 = |depth: u32| depth.checked_ilog2().unwrap_or(0);
     let depths = [machine.model_depth(), machine.data_depth(), machine.temporary_depth(), machine.program_depth()];
-    let eighths = |depth: u32| depth.checked_ilog2().map_or(0, |log2| (8 * u64::from(depth) >> log2) as u32 - 8);
+    let eighths = |depth: u32| depth.checked_ilog2().map_or(0, |log2| ((8 * u64::from(depth)) >> log2) as u32 - 8);
     let low = |amounts: Amounts| amounts.bits() as u32;
     let high = |amounts: Amounts| (amounts.bits() >> 32) as u32;
     let value = |number: u32| match number {

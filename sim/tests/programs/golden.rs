@@ -75,7 +75,7 @@ fn a_convolution_at_the_border_adds_in_its_order() {
     const ROWS: i64 = 3;
     const COLUMNS: i64 = 700;
     let beside = |free: usize, tap: usize| Affine { offset: -1, terms: vec![(IterId(free), 1), (IterId(tap), 1)] };
-    let inside = |value: Affine, bound: i64| Guard::Within { value, bound: bound.try_into().unwrap() };
+    let inside = |value: Affine, bound: i64| Guard::Within { value, bound };
     let nodes = vec![
         read(0, &[beside(0, 2), beside(1, 3)]),
         read(1, &[at(2), at(3)]),

@@ -56,15 +56,16 @@ impl Room {
         best.map_or_else(|| machine.clone(), |(_, machine)| machine)
     }
 
-    /// What pads can be made of: each alone as synthesis decides, or all of a row side by side; then the same with only those in look-up tables that
-    /// take one for a bit.
+    /// What pads can be made of: each alone as synthesis decides, or all of a row side by side; then the same with deeper ones in look-up tables than
+    /// synthesis puts there, and with only those that take one table for a bit.
     fn ways(&self, machine: &Machine, given: &MachineSpec) -> impl Iterator<Item = Machine> {
         // Side by side, shallow pads are wide enough for block memories unless synthesis is told otherwise.
         let usual = [(false, None), (true, self.least_block_depth())];
-        let shallow =
-            self.words_in_a_table().into_iter().flat_map(|words| [true, false].map(|rows| (rows, Some(words + 1))));
+        let in_tables = [2, 4].map(|times| self.least_block_depth().map(|least| (least - 1) * times));
+        let held = in_tables.into_iter().chain([self.words_in_a_table()]).flatten();
+        let told = held.flat_map(|words| [true, false].map(|rows| (rows, Some(words + 1))));
         let (spec, rows, depth) = (MachineSpec::from(machine.clone()), given.pads_in_rows, given.block_depth);
-        let ways = usual.into_iter().chain(shallow).filter(move |way| rows.is_none_or(|rows| rows == way.0));
+        let ways = usual.into_iter().chain(told).filter(move |way| rows.is_none_or(|rows| rows == way.0));
         ways.filter_map(move |(rows, own)| {
             let (pads_in_rows, block_depth) = (Some(rows), depth.or(own).or(Some(0)));
             Machine::try_from(MachineSpec { pads_in_rows, block_depth, ..spec.clone() }).ok()
