@@ -281,12 +281,14 @@ impl Function {
     /// # Errors
     /// It does not fit.
     pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
-        too_large::check(project, too_large::hardware(project, self.climb.image()), &[&self.climb.step], |_| None)
+        let (hardware, program) = (too_large::hardware(project, self.climb.image()), &self.climb.step);
+        too_large::check(project, hardware, (&[program], &images::spec_of_function(project, program)), |_| None)
     }
 
-    /// A smaller grid, if that of the project leaves place and route no room on its board: the largest by halves of its rows and columns.
+    /// A smaller grid, if that of the project leaves place and route no room on its board.
     pub fn routable(&self, project: &Project) -> Option<Machine> {
-        too_large::routable(project, too_large::hardware(project, self.climb.image()), &[&self.climb.step])
+        let (hardware, program) = (too_large::hardware(project, self.climb.image()), &self.climb.step);
+        too_large::routable(project, hardware, (&[program], &images::spec_of_function(project, program)))
     }
 }
 

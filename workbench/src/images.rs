@@ -180,17 +180,22 @@ pub fn line_of(project: &Project, span: Span) -> usize {
     if span == Span::default() { 0 } else { line_column(&project.source.text, span.start).0 }
 }
 
-/// The image of a function. Tables and accumulators of its grid stay those of the specification, so that other functions run on it, too.
+/// The specification of a grid for a function. Its tables and accumulators stay those of the project, so that other functions run on it, too.
+pub(crate) fn spec_of_function(project: &Project, program: &fixed::Program) -> MachineSpec {
+    let mut spec = with_tables(&project.spec(), program);
+    if let Ok(machine) = Machine::try_from(spec.clone()) {
+        spec.table_entries = Some(machine.table_entries());
+        spec.accumulator = Some(machine.accumulator());
+    }
+    spec
+}
+
+/// The image of a function.
 ///
 /// # Errors
 /// As [`Images::compile`].
 pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
-    let mut request = project.fit_request();
-    request.spec = with_tables(&request.spec, program);
-    if let Ok(machine) = Machine::try_from(request.spec.clone()) {
-        request.spec.table_entries = Some(machine.table_entries());
-        request.spec.accumulator = Some(machine.accumulator());
-    }
+    let request = FitRequest { spec: spec_of_function(project, program), ..project.fit_request() };
     Ok(fitted(project, &[program], &request)?.compiled.remove(0))
 }
 

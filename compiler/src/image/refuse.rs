@@ -85,6 +85,9 @@ pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), 
     Ok(())
 }
 
+/// Words of a pad at most, in all banks.
+const MOST_WORDS: u32 = 1 << 16;
+
 pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
     let pads = [
         ("model", needed.model, available.model),
@@ -98,10 +101,13 @@ pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> R
         "the program does not fit {machine}: per PE it needs {}",
         list(&|(pad, need, have)| format!("{need} words of {pad} scratchpad where the machine has {have}"))
     );
-    let depths = format!(
-        "{} would do on this grid; so would more PEs",
-        list(&|(pad, need, _)| format!("{pad}_depth = {}", arch::machine::words_of_pad(need)))
-    );
+    let keys = list(&|(pad, need, _)| format!("{pad}_depth = {}", arch::machine::words_of_pad(need)));
+    let possible = short().all(|(pad, need, _)| need <= if pad == "data" { MOST_WORDS / 2 } else { MOST_WORDS });
+    let depths = if possible {
+        format!("{keys} would do on this grid; so would more PEs")
+    } else {
+        format!("no pad has more than {MOST_WORDS} words; more PEs would do")
+    };
     Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
 }
 

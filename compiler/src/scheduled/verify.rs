@@ -31,8 +31,16 @@ pub fn laws(program: &Program, machine: &Machine) -> Laws {
     for (number, job) in program.jobs().iter().enumerate() {
         report.of(Entity::Job(number), || text::job(job, &program.step.tables), verify_job(program, job, machine));
     }
+    let mut used = vec![false; program.homes.len()];
+    for access in program.jobs().iter().flat_map(|job| job.reads().chain(job.write())) {
+        used[access.storage.0] = true;
+    }
     for (number, home) in program.homes.iter().enumerate() {
         let storage = &program.storages()[number];
+        // What became part of another job has no words.
+        if storage.role == Role::Temporary && !used[number] {
+            continue;
+        }
         report.of(Entity::Storage(number), || text::storage(number, storage), verify_home(storage, *home, machine));
     }
     report.of_program(verify_shared(program));

@@ -129,7 +129,7 @@ impl Design {
         };
         let Lowered { full, rest, predict, .. } = &self.lowered;
         let programs: Vec<&fixed::Program> = full.iter().chain(rest).chain([predict]).collect();
-        too_large::check(project, hardware, &programs, |room| self.smaller_batch(project, room))
+        too_large::check(project, hardware, (&programs, &project.spec()), |room| self.smaller_batch(project, room))
     }
 
     /// The largest part of the batch with which the board holds the grid.

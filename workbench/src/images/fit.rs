@@ -112,23 +112,30 @@ fn alone(
         return search::compile_divided(program, spec, machines);
     }
     let on_board = request.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
-        let held = |spec: &MachineSpec| {
+        let found = |spec: &MachineSpec, given: &MachineSpec| {
             let beyond = |machine: &Machine| {
                 let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
                 let covering = Machine::try_from(spec.covering(&all));
-                covering.map_or(0, |machine| room.beyond(&room.suited(&machine, spec)))
+                covering.map_or(0, |machine| room.beyond(&room.suited(&machine, given)))
             };
             search::compile_on_board(program, spec, &beyond).ok()
         };
-        let compiled = held(spec)?;
-        if !room.has_late_pads(&room.suited(&compiled.image.machine, spec)) {
-            return Some(compiled);
+        let held = |given: &MachineSpec| {
+            let compiled = found(spec, given)?;
+            if !room.has_late_pads(&room.suited(&compiled.image.machine, given)) {
+                return Some(compiled);
+            }
+            // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
+            let rows = MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(true)), ..spec.clone() };
+            let rows = if Machine::try_from(rows.clone()).is_ok() { rows } else { spec.clone() };
+            let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
+            if early == *spec { Some(compiled) } else { found(&early, &early).or(Some(compiled)) }
+        };
+        let apart = held(&MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(false)), ..spec.clone() });
+        if apart.as_ref().is_some_and(|compiled| !compiled.squeezed) {
+            return apart;
         }
-        // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
-        let rows = MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(true)), ..spec.clone() };
-        let rows = if Machine::try_from(rows.clone()).is_ok() { rows } else { spec.clone() };
-        let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
-        if early == *spec { Some(compiled) } else { held(&early).or(Some(compiled)) }
+        apart.into_iter().chain(held(spec)).min_by_key(|compiled| compiled.cycles)
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
 }

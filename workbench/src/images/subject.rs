@@ -68,7 +68,7 @@ impl Subject {
         }
     }
 
-    /// A smaller grid, if that of the project leaves place and route no room on its board: the largest by halves of its rows and columns.
+    /// A smaller grid, if that of the project leaves place and route no room on its board.
     pub fn routable(&self, project: &Project) -> Option<Machine> {
         let design = match self {
             Subject::Function(function) => return function.routable(project),
@@ -77,7 +77,7 @@ impl Subject {
         let (compiled, _, program) = self.parts();
         let rest = design.lowered.rest.iter();
         let programs: Vec<&Program> = rest.chain([program, &design.lowered.predict]).collect();
-        too_large::routable(project, too_large::hardware(project, &compiled.image), &programs)
+        too_large::routable(project, too_large::hardware(project, &compiled.image), (&programs, &project.spec()))
     }
 
     /// The image of a record or of an update, how its binary points were found, and its program.

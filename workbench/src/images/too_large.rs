@@ -27,27 +27,37 @@ pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> b
 }
 
 /// Grids between two sizes that are tried.
-const MOST_TRIED: usize = 8;
+const MOST_TRIED: usize = 24;
 
 /// Numbers that are halves of one, halves of these, and so on.
 fn halves(most: u32) -> impl Iterator<Item = u32> {
     (0..u32::BITS).map(move |half| most >> half).take_while(|&lines| lines > 0)
 }
 
-/// The largest grid below that of `machine` that the board holds: by halves of its rows and columns, and then by as many rows more as it holds.
-fn smaller(room: &Room, programs: &[&Program], spec: &MachineSpec, machine: &Machine) -> Option<Machine> {
+/// The largest grid below that of `machine` that the board holds, by halves of its rows and columns; then one with more rows, if that is to `fill` the
+/// board.
+fn smaller(
+    room: &Room,
+    (programs, spec): (&[&Program], &MachineSpec),
+    machine: &Machine,
+    fill: bool,
+) -> Option<Machine> {
     let of_rows = |pus: u32| halves(machine.pes_per_pu()).map(move |columns| (pus, columns));
     let by_size = |grids: &mut Vec<(u32, u32)>| {
         grids.sort_by_key(|&(pus, columns)| (std::cmp::Reverse(pus * columns), pus.abs_diff(columns)));
     };
     let held = |&(pus, columns): &(u32, u32)| {
+        let stream_words = spec.stream_words.filter(|&words| (pus * columns).is_multiple_of(words));
         let (pus, pes_per_pu) = (Some(pus), Some(columns));
-        let spec = MachineSpec { pus, pes_per_pu, stream_words: None, ..spec.clone() };
+        let spec = MachineSpec { pus, pes_per_pu, stream_words, ..spec.clone() };
         Machine::try_from(spec.clone()).ok().filter(|_| holds(room, programs, &spec))
     };
     let mut grids: Vec<(u32, u32)> = halves(machine.pus()).flat_map(of_rows).collect();
     by_size(&mut grids);
     let found = grids.iter().skip(1).find_map(held)?;
+    if !fill {
+        return Some(found);
+    }
     let more = found.pes() + 1..machine.pes();
     let mut grids: Vec<(u32, u32)> = (1..=machine.pus()).flat_map(of_rows).collect();
     grids.retain(|&(pus, columns)| more.contains(&(pus * columns)));
@@ -66,20 +76,24 @@ pub(crate) fn hardware<'a>(project: &Project, image: &'a Image) -> hdl::Design<'
 }
 
 /// A grid that the board holds with room to place and route, if that of a design is too large for it.
-pub(crate) fn routable(project: &Project, design: hdl::Design<'_>, programs: &[&Program]) -> Option<Machine> {
+pub(crate) fn routable(
+    project: &Project,
+    design: hdl::Design<'_>,
+    (programs, spec): (&[&Program], &MachineSpec),
+) -> Option<Machine> {
     let room = project.fit_request().board?.to_route();
-    if room.lacks(design).is_empty() { None } else { smaller(&room, programs, &project.spec(), design.machine()) }
+    if room.lacks(design).is_empty() { None } else { smaller(&room, (programs, spec), design.machine(), false) }
 }
 
 /// Refuse a design that the board of its project does not hold, with what would fit: a smaller grid, or a smaller batch if there is one
-/// (`batch` looks for it).
+/// (`batch` looks for it). The programs come with the specification that they are fitted to.
 ///
 /// # Errors
 /// It does not fit.
 pub(crate) fn check(
     project: &Project,
     design: hdl::Design<'_>,
-    programs: &[&Program],
+    (programs, spec): (&[&Program], &MachineSpec),
     batch: impl FnOnce(&Room) -> Option<u32>,
 ) -> Result<(), Failure> {
     let Some(room) = project.fit_request().board else { return Ok(()) };
@@ -93,9 +107,11 @@ pub(crate) fn check(
     if let Some(size) = batch(&room) {
         ways.push(format!("batches of {size} would fit on this grid: batch = {size}"));
     }
-    if let Some(fits) = smaller(&room, programs, &project.spec(), machine) {
-        let (pus, columns) = (fits.pus(), fits.pes_per_pu());
-        ways.push(format!("{pus} x {columns} PEs would fit: pus = {pus}, pes_per_pu = {columns}"));
+    if let Some(fits) = smaller(&room, (programs, spec), machine, true) {
+        let (pus, columns, words) = (fits.pus(), fits.pes_per_pu(), fits.stream_words());
+        let stream = spec.stream_words.filter(|&given| given != words);
+        let stream = stream.map_or_else(String::new, |_| format!(", stream_words = {words}"));
+        ways.push(format!("{pus} x {columns} PEs would fit: pus = {pus}, pes_per_pu = {columns}{stream}"));
     }
     let help = if ways.is_empty() {
         "nor does it hold this program with a smaller grid: narrower words may fit, or a smaller model".to_owned()
