@@ -5,6 +5,7 @@ use crate::output::Talk;
 use compiler::language::{Limits, Options};
 use std::path::Path;
 use workbench::functions::is_function;
+use workbench::functions::segmented::SegmentedFunction;
 use workbench::records::calibration::Origin;
 use workbench::resident::FunctionOptions;
 use workbench::{Data, Failure, Project, Records, Request, Subject};
@@ -29,6 +30,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         reading,
         function: FunctionOptions::from(&entry.stays),
         records: entry.stays.records,
+        segments: entry.stays.segments,
         module: global.module.clone(),
     })?;
     global.guard.reading(&project.files()).check()?;
@@ -79,6 +81,20 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
         return Err(Failure::Usage(message.to_owned()));
     }
     talk.during(COMPILING, || Subject::training(project, &data(target), &target.plan.choices, talk))
+}
+
+/// A function in segments, from text and records to images.
+///
+/// # Errors
+/// Whatever is wrong with any of them; the program trains.
+pub fn segmented(project: &Project, target: &Target, talk: &Talk) -> Result<SegmentedFunction, Failure> {
+    if !is_function(project, target.data.is_some(), target.inputs.is_some())? {
+        project.refuse_stays()?;
+        return Err(Failure::Usage("segments: only functions run in segments, and this program trains".to_owned()));
+    }
+    no_training(&target.plan, &target.file, &target.selection)?;
+    let records = records(target.inputs.as_deref())?;
+    talk.during(COMPILING, || SegmentedFunction::new(project, records.as_ref(), talk))
 }
 
 /// Refuse what only a training looks at, for a function.

@@ -19,6 +19,7 @@
 //! | [`prove`](mod@prove) | an image for all inputs at once, compared with its program |
 //! | [`pace`] | an image in the middle of a stream: cycles per sample, beside what no grid can beat |
 //! | [`benchmarks`] | the published benchmarks, on any grid |
+//! | [`segments`] | the segments of a function, one after the other, on any grid |
 //! | [`waves`] | nothing: what the array does, as a file for a wave viewer |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
@@ -38,6 +39,7 @@ pub mod link;
 pub mod pace;
 pub mod plain;
 pub mod prove;
+pub mod segments;
 pub mod store;
 pub mod train;
 pub mod verilator;

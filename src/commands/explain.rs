@@ -17,6 +17,11 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
         return code::run(global, code);
     }
     let project = subject::target(global, target)?;
+    if project.in_segments() && !options.numbers {
+        let plan = subject::segmented(&project, target, talk)?.segmented.plan(&project)?;
+        let text = plan.text();
+        return output::either(global.format, || text, || Document::new(Explanation::of_segments(plan)));
+    }
     let subject = subject::subject(&project, target, talk)?;
     if options.numbers {
         let numbers = report::numbers(subject.parts().1);

@@ -10,24 +10,27 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::prove::{Difference, Proof, Verdict, prove};
-use workbench::Failure;
 use workbench::checked::Checked;
 use workbench::documents::Document;
+use workbench::{Failure, Project};
 
 /// What is proven of the images.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Proven {
+pub struct Judgement {
     /// Whether all are.
     proven: bool,
     /// Each of them.
     images: Vec<Judged>,
+    /// How the way from the source down to the words was checked, where the images are segments of a function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
 }
 
 /// What is proven of one image.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Judged {
-    /// `training`, `last batch`, `prediction` or `function`.
-    image: &'static str,
+    /// `training`, `last batch`, `prediction` or `function`, or a segment of a function.
+    image: String,
     /// `proven`; `refuted`, with inputs that show the difference or a grid that is stuck; or `undecided`.
     #[schemars(extend("enum" = ["proven", "refuted", "undecided"]))]
     verdict: &'static str,
@@ -46,7 +49,7 @@ struct Judged {
 }
 
 impl Judged {
-    fn new(image: &'static str, checked: Option<&Checked>, verdict: &Verdict) -> Judged {
+    fn new(image: String, checked: Option<&Checked>, verdict: &Verdict) -> Judged {
         let checked = checked.cloned();
         let open = Judged { image, verdict: "undecided", checked, proof: None, difference: None, reason: None };
         match verdict.clone() {
@@ -64,12 +67,30 @@ impl Judged {
 /// Prove, print.
 pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
+    if project.in_segments() {
+        let function = subject::segmented(&project, &options.target, talk)?;
+        return judge(global, &project, &[function.checked()?], function.images(), options.steps as usize, talk);
+    }
     let subject = subject::subject(&project, &options.target, talk)?;
-    let checks = subject.checked()?;
+    let images = subject.images().into_iter().map(|(name, program, image)| (name.to_owned(), program, image)).collect();
+    judge(global, &project, &subject.checked()?, images, options.steps as usize, talk)
+}
+
+/// Prove each image, and say so beside what was checked above them.
+fn judge(
+    global: &Global,
+    project: &Project,
+    checks: &[Checked],
+    images: Vec<(String, &Program, &Image)>,
+    steps: usize,
+    talk: &Talk,
+) -> Result<(), Failure> {
     let checked = |name: &str| checks.iter().find(|checked| checked.image == name);
+    // Of a function in segments no image is the whole of it.
+    let above = checks.iter().find(|checked| images.iter().all(|(name, ..)| name != checked.image));
     let mut verdicts = Vec::new();
-    for (name, program, image) in subject.images() {
-        let verdict = watched(name, (program, image), &project.source.text, options.steps as usize, talk);
+    for (name, program, image) in images {
+        let verdict = watched(&name, (program, image), &project.source.text, steps, talk);
         if verdict == Verdict::Cancelled {
             return Err(Failure::Interrupted);
         }
@@ -80,15 +101,19 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
     output::either(
         global.format,
         || {
-            let line = |(name, verdict): &(&str, Verdict)| match checked(name) {
+            let line = |(name, verdict): &(String, Verdict)| match checked(name) {
                 Some(above) => format!("{name}: {above} | fixed = image: {verdict}\n"),
                 None => format!("{name}: fixed = image: {verdict}\n"),
             };
-            verdicts.iter().map(line).collect()
+            let above =
+                above.map(|above| format!("{}: {above} | fixed = its segments, one after the other\n", above.image));
+            above.into_iter().chain(verdicts.iter().map(line)).collect()
         },
         || {
-            let images = verdicts.iter().map(|(name, verdict)| Judged::new(name, checked(name), verdict)).collect();
-            Document::new(Proven { proven: differs.is_none(), images }).failed(differs.as_ref())
+            let images =
+                verdicts.iter().map(|(name, verdict)| Judged::new(name.clone(), checked(name), verdict)).collect();
+            Document::new(Judgement { proven: differs.is_none(), images, checked: above.cloned() })
+                .failed(differs.as_ref())
         },
     )?;
     differs.map_or(Ok(()), Err)

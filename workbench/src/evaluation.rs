@@ -6,13 +6,14 @@
 
 use crate::engines::Rung;
 use crate::failure::Failure;
+use crate::functions::segmented::Segmented;
 use crate::images;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::calibration;
 use crate::simulators::Simulator;
 use arch::number::to_f64;
-use arch::{Diagnostic, Image};
+use arch::{Diagnostic, Image, Machine};
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::{self, Role};
 use compiler::tensor::{self, Program, TensorId};
@@ -177,13 +178,14 @@ impl Below {
             let clipped = fixed.clipped();
             return Ok(Below { accuracy, clipped, rows, notes, ..Below::of(&words, |id| fixed.words(id)) });
         }
-        let image = images::of_function(project, &words)?.image;
+        let hardware = Hardware::of(project, &words)?;
+        let machine = hardware.machine();
         let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)))).collect();
-        let array = on_grid(Array::new(&image.machine), &image, &words, &before)?;
+        let array = hardware.run(Array::new(machine), &words, &before)?;
         let mut rungs: Vec<(&str, Sent)> = vec![("fixed", all), ("array", array)];
         if rung == Rung::Rtl {
-            let simulator = Simulator::build(&image.machine, progress)?;
-            rungs.push(("rtl", on_grid(simulator.device(&image.machine), &image, &words, &before)?));
+            let simulator = Simulator::build(machine, progress)?;
+            rungs.push(("rtl", hardware.run(simulator.device(machine), &words, &before)?));
         }
         let lowest = &rungs[rungs.len() - 1].1;
         let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
@@ -222,6 +224,44 @@ fn is_held(role: &tensor::Role) -> bool {
 
 /// Words by tensor number of the program.
 type Sent = BTreeMap<usize, Vec<i64>>;
+
+/// The image of a program, or those of its segments.
+enum Hardware {
+    Whole(Box<Image>),
+    Segments(Box<Segmented>),
+}
+
+impl Hardware {
+    fn of(project: &Project, program: &fixed::Program) -> Result<Hardware, Failure> {
+        if project.in_segments() {
+            let segmented = Segmented::with(project, program, 1)?;
+            return Ok(Hardware::Segments(Box::new(segmented)));
+        }
+        Ok(Hardware::Whole(Box::new(images::of_function(project, program)?.image)))
+    }
+
+    fn machine(&self) -> &Machine {
+        match self {
+            Hardware::Whole(image) => &image.machine,
+            Hardware::Segments(segmented) => &segmented.machine,
+        }
+    }
+
+    /// One step on a grid: the words it sent, those from segment to segment among them.
+    fn run<G: Grid>(&self, grid: G, program: &fixed::Program, before: &Fixed) -> Result<Sent, Failure> {
+        let segmented = match self {
+            Hardware::Whole(image) => return on_grid(grid, image, program, before),
+            Hardware::Segments(segmented) => segmented,
+        };
+        let words = (0..program.tensors.len()).map(|id| before.words(TensorId(id))).collect();
+        let ran = segmented.run(grid, vec![words]).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+        let sent = segmented.segments.iter().flat_map(|(segment, _)| {
+            let tensors = segment.program.tensors.iter().zip(&segment.places);
+            tensors.filter(|(tensor, _)| tensor.role == Role::Output).map(|(_, (id, _))| id.0)
+        });
+        Ok(sent.map(|id| (id, ran.steps[0][id].clone())).collect())
+    }
+}
 
 /// One step on a grid: the words it sent.
 fn on_grid<G: Grid>(grid: G, image: &Image, program: &fixed::Program, before: &Fixed) -> Result<Sent, Failure> {

@@ -13,6 +13,7 @@ pub mod deploy;
 mod expected;
 pub(crate) mod rows;
 pub mod score;
+pub mod segmented;
 
 use crate::config::RecordsPerStep;
 use crate::failure::Failure;

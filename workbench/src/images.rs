@@ -17,7 +17,7 @@ use crate::project::Project;
 use arch::diagnostic::line_column;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
-use compiler::fixed::{self, NumberReport, Role};
+use compiler::fixed::{self, NumberReport, Role, state_between_records};
 use compiler::image::Refusal;
 use compiler::language::nearest;
 use compiler::placed::shares;
@@ -196,8 +196,22 @@ pub(crate) fn spec_of_function(project: &Project, program: &fixed::Program) -> M
 /// As [`Images::compile`].
 pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
     let request = FitRequest { spec: spec_of_function(project, program), ..project.fit_request() };
-    Ok(fitted(project, &[program], &request)?.compiled.remove(0))
+    let fitted = fitted(project, &[program], &request).map_err(|failure| match failure {
+        Failure::DoesNotFit { source, mut diagnostics } if state_between_records(program).is_none() => {
+            for diagnostic in &mut diagnostics {
+                let help = diagnostic.help.take().map_or_else(String::new, |help| format!("{help}; "));
+                diagnostic.help = Some(help + IN_SEGMENTS);
+            }
+            Failure::DoesNotFit { source, diagnostics }
+        }
+        other => other,
+    });
+    Ok(fitted?.compiled.remove(0))
 }
+
+/// What helps where a function is too large.
+pub(crate) const IN_SEGMENTS: &str =
+    "`explain`, `eval` and `prove` take it in segments (`--segments`, or `segments = \"auto\"` in [build])";
 
 fn fitted(project: &Project, programs: &[&fixed::Program], request: &FitRequest) -> Result<Fitted, Failure> {
     fit(programs, request).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
@@ -210,7 +224,7 @@ pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) 
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.
-fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Failure {
+pub(crate) fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Failure {
     let source = project.source.clone();
     let Refusal::DoesNotFit { diagnostic, .. } = refusal else {
         return Failure::about(&source, vec![refusal.diagnostic().clone()]);

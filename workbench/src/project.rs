@@ -83,6 +83,8 @@ pub struct Project {
     stays_asked: FunctionOptions,
     /// Records per step of a function, as the command line has them.
     records_asked: Option<RecordsPerStep>,
+    /// Whether the command line lets a function run in segments.
+    segments_asked: bool,
     /// Name of the generated core, as the command line has it.
     core_asked: Option<CoreName>,
     /// Existing grid to compile for.
@@ -112,6 +114,8 @@ pub struct Request {
     pub function: FunctionOptions,
     /// Records per step of a function, if the command line says how many.
     pub records: Option<RecordsPerStep>,
+    /// Whether a function may run in segments, beside what the configuration says.
+    pub segments: bool,
     /// Name of the generated core, if the command line names one.
     pub module: Option<CoreName>,
 }
@@ -209,13 +213,14 @@ impl Project {
             trained,
             stays_asked,
             records_asked,
+            segments_asked,
             calibrate,
             core_asked,
             ..
         } = self;
         let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, self.reading)?;
-        Ok(Project { trained, stays_asked, records_asked, core_asked, calibrate, ..project })
+        Ok(Project { trained, stays_asked, records_asked, segments_asked, core_asked, calibrate, ..project })
     }
 
     /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
@@ -267,6 +272,7 @@ impl Project {
             trained: None,
             stays_asked,
             records_asked,
+            segments_asked: false,
             core_asked: None,
             target_grid,
             divided: None,

@@ -47,6 +47,7 @@ mod quotients;
 mod reach;
 mod records;
 mod refine;
+pub mod segments;
 mod squares;
 mod tables;
 mod text;

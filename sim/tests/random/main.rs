@@ -14,6 +14,7 @@ mod losses;
 mod made_up;
 mod plain;
 mod programs;
+mod segments;
 mod shares;
 mod sums;
 mod texts;

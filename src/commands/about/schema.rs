@@ -57,7 +57,7 @@ const SCHEMAS: &[Entry] = &[
     ("model", "A trained model, which `train --save` writes", read::<ModelFile>),
     ("place", "Result of `place`", written::<Document<place::Placed>>),
     ("predict", "Result of `predict`", written::<Document<predict::Predicted>>),
-    ("prove", "Result of `prove`", written::<Document<prove::Proven>>),
+    ("prove", "Result of `prove`", written::<Document<prove::Judgement>>),
     (
         "report",
         "`report.json`: what `build` and `report` write; training, timeline and placement only from `report`",

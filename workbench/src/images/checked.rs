@@ -133,7 +133,7 @@ fn proven(
     checks.into_iter().map(words).collect()
 }
 
-fn checked(
+pub(crate) fn checked(
     image: &'static str,
     source: &Program,
     options: &Options,

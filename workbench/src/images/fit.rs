@@ -23,13 +23,15 @@
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
 
 use super::room::Room;
-use arch::Machine;
 use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::machine::MachineSpec;
-use compiler::fixed::Program;
+use arch::{Code, Diagnostic, Machine};
+use compiler::fixed::segments::{Segment, cut};
+use compiler::fixed::{Program, Role};
 use compiler::image::{Refusal, needs_divider};
 use compiler::optimisations::Disabled;
+use compiler::scheduled::Words;
 use compiler::search::{self, Compiled};
 
 /// What is given of a machine.
@@ -98,6 +100,75 @@ pub fn fit(programs: &[&Program], request: &FitRequest) -> Result<Fitted, Unfit>
     );
     let compiled = compiled.into_iter().map(|compiled| compiled.on(&machine)).collect();
     Ok(Fitted { machine, compiled })
+}
+
+/// A program in segments, each with its image, on one machine: where all of it does not fit, or the board does not hold what that takes.
+///
+/// # Errors
+/// An operation alone does not fit, or the machine cannot do it.
+///
+/// # Panics
+/// When the program passes a state from record to record.
+pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine, Vec<(Segment, Compiled)>), Refusal> {
+    let spec = with_widths(&[program], request);
+    let mut known: Vec<(Program, Result<Compiled, Refusal>)> = Vec::new();
+    let mut fits = |done: &[(Segment, Machine)], segment: &Segment| {
+        let program = &segment.program;
+        may_fit(segment, &spec)?;
+        let number = known.iter().position(|(other, _)| other == program).unwrap_or_else(|| {
+            known.push((program.clone(), alone(program, &spec, &[], request, 0)));
+            known.len() - 1
+        });
+        let compiled = known[number].1.as_ref().map_err(Refusal::clone)?;
+        let machine = compiled.image.machine.clone();
+        let all: Vec<Machine> = done.iter().map(|(_, machine)| machine.clone()).chain([machine.clone()]).collect();
+        let holds = |room: &Room| {
+            let covering = Machine::try_from(spec.covering(&all));
+            covering.is_ok_and(|machine| room.beyond(&room.suited(&machine, &spec)) == 0)
+        };
+        match &request.board {
+            Some(room) if !holds(room) => Err(beyond(format!("{} holds no grid for it", room.title()), compiled.used)),
+            _ => Ok((machine, compiled.cycles)),
+        }
+    };
+    let segments: Vec<Segment> = cut(program, &mut fits)?.into_iter().map(|(segment, _)| segment).collect();
+    // Segments that are the same but for where they read have one image.
+    let mut programs: Vec<&Program> = Vec::new();
+    let number =
+        |segment: &'_ Segment, programs: &[&Program]| programs.iter().position(|other| **other == segment.program);
+    for segment in &segments {
+        if number(segment, &programs).is_none() {
+            programs.push(&segment.program);
+        }
+    }
+    let Fitted { machine, compiled } = fit(&programs, request).map_err(|unfit| unfit.refusal)?;
+    let images: Vec<Compiled> = segments
+        .iter()
+        .map(|segment| compiled[number(segment, &programs).expect("all programs are there")].clone())
+        .collect();
+    Ok((machine, segments.into_iter().zip(images).collect()))
+}
+
+fn beyond(message: String, needed: Words) -> Refusal {
+    Refusal::DoesNotFit { diagnostic: Box::new(Diagnostic::global(Code::Backend, message)), needed }
+}
+
+/// Refuse what cannot fit pads whose depths are given, wherever it lies.
+fn may_fit(segment: &Segment, spec: &MachineSpec) -> Result<(), Refusal> {
+    let Ok(machine) = Machine::try_from(spec.clone()) else { return Ok(()) };
+    let pes = u64::from(machine.pes());
+    let least = |words: u64| words.div_ceil(pes) as u32;
+    let needed = Words {
+        model: least(segment.words(|role| matches!(role, Role::State | Role::Parameter(_)))),
+        data: least(segment.words(|role| *role == Role::Input)),
+        ..Words::default()
+    };
+    let over = |needed: u32, given: Option<u32>| given.is_some_and(|given| needed > given);
+    if over(needed.model, spec.model_depth) || over(needed.data, spec.data_depth) {
+        let message = format!("per PE it needs {} words of weights and {} of inputs", needed.model, needed.data);
+        return Err(beyond(message, needed));
+    }
+    Ok(())
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.

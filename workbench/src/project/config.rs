@@ -209,6 +209,8 @@ pub struct BuildOptions {
     pub ranks: Option<u32>,
     /// Records that a step of a function computes at once: a number, or `"auto"` for as many as make a record fastest; default: 1.
     pub records: Option<RecordsPerStep>,
+    /// `"auto"`: a function that its machine does not hold as a whole runs in as few segments as fit, one after the other; default: it is refused.
+    pub segments: Option<Auto>,
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,

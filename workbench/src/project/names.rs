@@ -8,7 +8,8 @@ impl Project {
     /// With what the request has beside the program.
     pub(super) fn asked(self, request: &Request) -> Project {
         let (stays_asked, core_asked) = (request.function.clone(), request.module.clone());
-        Project { stays_asked, core_asked, records_asked: request.records, ..self }
+        let (records_asked, segments_asked) = (request.records, request.segments);
+        Project { stays_asked, records_asked, segments_asked, core_asked, ..self }
     }
 
     /// The name of the core that is generated.

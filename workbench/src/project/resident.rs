@@ -103,6 +103,11 @@ impl Project {
         self.records_asked.or(self.config.build.records).unwrap_or(RecordsPerStep::Count(1))
     }
 
+    /// Whether a function may run in segments.
+    pub fn in_segments(&self) -> bool {
+        self.segments_asked || self.config.build.segments.is_some()
+    }
+
     /// Refuse `--resident` and `--state` for a program that trains.
     ///
     /// # Errors
@@ -111,6 +116,9 @@ impl Project {
         if self.records_asked.is_some() {
             let says = "--records: a step of a function computes so many; a training has --batch";
             return Err(Failure::Usage(says.to_owned()));
+        }
+        if self.segments_asked {
+            return Err(Failure::Usage("--segments: only functions run in segments".to_owned()));
         }
         if self.stays_asked.is_empty() {
             return Ok(());

@@ -8,6 +8,7 @@ use super::page::timeline::{self, Timeline};
 use crate::build::listing;
 use crate::documents::{self, Document};
 use crate::failure::Failure;
+use crate::functions::segmented;
 use crate::plan::Plan;
 use crate::project::Project;
 use crate::subject::Subject;
@@ -64,7 +65,7 @@ impl<'a> Explained<'a> {
 
     /// The same without the microcode, for programs.
     pub fn document(&self) -> Document<Explanation> {
-        let explanation = Explanation { schedule: Some(schedule(self)), numbers: None };
+        let explanation = Explanation { schedule: Some(schedule(self)), ..Explanation::default() };
         Document::with(explanation, documents::messages(&self.project.source, &layers::warnings(&self.layers)))
     }
 }
@@ -72,7 +73,12 @@ impl<'a> Explained<'a> {
 impl Explanation {
     /// How the binary points were found, and nothing else.
     pub fn of_numbers(numbers: Vec<Number>) -> Explanation {
-        Explanation { numbers: Some(numbers), schedule: None }
+        Explanation { numbers: Some(numbers), ..Explanation::default() }
+    }
+
+    /// The segments of a function, and nothing else.
+    pub fn of_segments(plan: segmented::Plan) -> Explanation {
+        Explanation { segments: Some(plan), ..Explanation::default() }
     }
 }
 
@@ -84,6 +90,9 @@ pub struct Explanation {
     /// Binary points; nothing else then.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers: Option<Vec<Number>>,
+    /// The segments of a function that its machine does not hold as a whole; nothing else then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<segmented::Plan>,
 }
 
 /// Pace, placement and schedule of a step.
