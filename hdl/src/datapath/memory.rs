@@ -234,12 +234,19 @@ pub(crate) fn TableMemory(widths: &Widths) {
     /// W+2 bits.
     let delta: Out<{ word + 2 }, signed>;
     let _entries: Vec<Vec<u32>> = filled(contents.unwrap_or_default(), 1 << index_bits, chunks);
+    /// Chunks of an entry before its last one.
+    let _held: Vec<u32> = vec![0; chunks];
     let _fixed: bool = widths.fixed.is_some();
     /// Where the table of a function begins.
     let _notes: BTreeMap<usize, String> = notes;
 }
 
 impl TableMemory {
+    /// The chunk that completes an entry. Those before it wait for it: written alone, they would lie in memories of their own.
+    fn last_chunk(&self) -> u32 {
+        (2 * self.base.width()).div_ceil(CHUNK_BITS) - 1
+    }
+
     /// A memory with contents: block RAM of all families can have some.
     fn fixed_text(&self) -> String {
         let half = self.base.width();
@@ -266,9 +273,12 @@ impl crate::rtl::Leaf for TableMemory {
             let bits = entry[..3].iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
             self.base.next = bits;
             self.delta.next = bits >> self.base.width();
-            let chunk = self.write_chunk.val() as usize;
-            if self.write.val() && chunk < 3 && !self._fixed {
-                self._entries[self.write_index.val() as usize][chunk] = self.write_data.val() as u32;
+            let (chunk, last) = (self.write_chunk.val() as usize, self.last_chunk() as usize);
+            if self.write.val() && chunk <= last && !self._fixed {
+                self._held[chunk] = self.write_data.val() as u32;
+                if chunk == last {
+                    self._entries[self.write_index.val() as usize] = self._held.clone();
+                }
             }
         }
     }
@@ -277,12 +287,23 @@ impl crate::rtl::Leaf for TableMemory {
         if self._fixed {
             return self.fixed_text();
         }
+        let (top, last, deepest) = (2 * half - 1, self.last_chunk(), self._entries.len() - 1);
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
-        let port = |_| ReadPort { enable: "", index: "read_index", word: "read" };
-        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, 0, port);
-        let slice = |lsb| chunked_slice("read", lsb, half);
-        text += &format!("assign base = {};\nassign delta = {};", slice(0), slice(half));
-        text
+        let chunk = |k: u32| format!("write && write_chunk == {ENTRY_CHUNK_BITS}'d{k}");
+        let mut parts = vec![format!("write_data[{}:0]", top - CHUNK_BITS * last)];
+        let mut holds = String::new();
+        for k in (0..last).rev() {
+            text += &format!("reg [{}:0] held{k};\n", CHUNK_BITS - 1);
+            holds += &format!("    if ({}) held{k} <= write_data;\n", chunk(k));
+            parts.push(format!("held{k}"));
+        }
+        text += &format!("(* no_rw_check *)\nreg [{top}:0] words [0:{deepest}];\nreg [{top}:0] entry;\n");
+        let (writes, entry) = (chunk(last), parts.join(", "));
+        text +=
+            &format!("always @(posedge clock) begin\n{holds}    if ({writes}) words[write_index] <= {{{entry}}};\n");
+        text += "    entry <= words[read_index];\n";
+        text += &unknown_at_collision(&format!("{writes} && write_index == read_index"), "entry", top + 1);
+        text + &format!("end\nassign base = entry[{}:0];\nassign delta = entry[{top}:{half}];", half - 1)
     }
 }
 
