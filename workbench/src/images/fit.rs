@@ -23,7 +23,7 @@
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
 
-use super::room::{Room, with_usual_shifts};
+use super::room::Room;
 use arch::Machine;
 use arch::amounts::Amounts;
 use arch::image::Image;
@@ -100,7 +100,8 @@ fn as_asked(programs: &[&Program], request: &FitRequest<'_>) -> Result<Fitted, U
     if request.board.is_none() {
         return Ok(Fitted { machine: common, compiled });
     }
-    let machine = machine(with_shifters(&request.spec, common, &compiled));
+    let images: Vec<&Image> = compiled.iter().map(|compiled| &compiled.image).collect();
+    let machine = machine(with_shifters(&request.spec, common, &images));
     let machine = request.board.as_ref().map_or_else(
         || machine.clone(),
         |room| {
@@ -133,7 +134,9 @@ fn alone(
             let beyond = |machine: &Machine| covering(machine).map_or(0, |machine| room.beyond(&machine));
             let input = request.input.filter(|_| number == 0).map(|input| {
                 move |image: &Image| {
-                    covering(&image.machine).map_or(0, |machine| input(image, &with_usual_shifts(&machine)))
+                    let machine = covering(&image.machine);
+                    let machine = machine.map(|machine| with_shifters(&request.spec, machine, &[image]));
+                    machine.and_then(|spec| Machine::try_from(spec).ok()).map_or(0, |machine| input(image, &machine))
                 }
             });
             let input = input.as_ref().map(|input| input as &dyn Fn(&Image) -> u64);
@@ -180,9 +183,9 @@ fn with_widths(programs: &[&Program], request: &FitRequest<'_>) -> MachineSpec {
 }
 
 /// The shifters that the images use, where the specification does not list them.
-fn with_shifters(given: &MachineSpec, machine: Machine, compiled: &[Compiled]) -> MachineSpec {
+fn with_shifters(given: &MachineSpec, machine: Machine, images: &[&Image]) -> MachineSpec {
     let union = |amounts: fn(&Image) -> Option<Amounts>| {
-        compiled.iter().filter_map(|compiled| amounts(&compiled.image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
+        images.iter().filter_map(|image| amounts(image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
     };
     MachineSpec {
         alignments: given.alignments.or_else(|| Some(union(Image::alignments))),

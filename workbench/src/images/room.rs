@@ -24,18 +24,6 @@ pub(crate) const USUAL_SHIFTS: [u32; 4] = [0, 14, 15, 16];
 /// not.
 const RESERVE: u64 = 20;
 
-/// A machine in which shifters that programs are going to decide are small.
-pub(super) fn with_usual_shifts(machine: &Machine) -> Machine {
-    let small = |amounts: Amounts| if amounts == Amounts::ANY { Amounts::of(USUAL_SHIFTS) } else { Some(amounts) };
-    let spec = MachineSpec {
-        alignments: small(machine.alignments()),
-        shifts: small(machine.shifts()),
-        root_shifts: small(machine.root_shifts()),
-        ..MachineSpec::from(machine.clone())
-    };
-    Machine::try_from(spec).unwrap_or_else(|_| machine.clone())
-}
-
 impl Room {
     /// The room on a board.
     pub fn new(facts: &Board, microcode: Microcode) -> Room {
@@ -107,9 +95,17 @@ impl Room {
         &self.title
     }
 
-    /// What a machine takes beyond the board, in thousandths of what the board has; 0: it fits.
+    /// What a machine takes beyond the board, in thousandths of what the board has; 0: it fits. Shifters that programs are going to decide count as
+    /// small.
     pub fn beyond(&self, machine: &Machine) -> u64 {
-        let machine = with_usual_shifts(machine);
+        let small = |amounts: Amounts| if amounts == Amounts::ANY { Amounts::of(USUAL_SHIFTS) } else { Some(amounts) };
+        let spec = MachineSpec {
+            alignments: small(machine.alignments()),
+            shifts: small(machine.shifts()),
+            root_shifts: small(machine.root_shifts()),
+            ..MachineSpec::from(machine.clone())
+        };
+        let machine = Machine::try_from(spec).unwrap_or_else(|_| machine.clone());
         let over = |(_, needed, has): (&str, u64, u64)| (needed.saturating_sub(has) * 1000).div_ceil(has.max(1));
         resources::estimate_of(&machine, self.family, self.microcode).kinds(&self.has).map(over).sum()
     }

@@ -119,17 +119,30 @@ pub fn from_store(project: &Project, design: &Design, store: Store) -> Result<(f
 mod tests {
     use super::*;
 
+    /// The hardware of a case of the table.
+    fn designed(case: &str, board: &str, batch: u32) -> (Project, Design) {
+        let cases = crate::system::read().unwrap();
+        let case = cases.iter().find(|known| known.name == case).unwrap();
+        let run = case.runs.iter().find(|run| run.board == board && run.batch == batch).unwrap();
+        let training = crate::system::training(case, run, &()).unwrap();
+        let design = training.design(&training.ranges(&()).unwrap(), &()).unwrap();
+        (training.project, design)
+    }
+
     /// A batch as a whole takes so many block memories that the store cannot hold the samples; in tiles it takes a little longer, and they stay.
     #[test]
     fn tiles_leave_the_store_its_memories() {
-        let cases = crate::system::read().unwrap();
-        let case = cases.iter().find(|case| case.name == "logistic_30").unwrap();
-        let run = case.runs.iter().find(|run| run.board == "tangnano20k" && run.batch == 64).unwrap();
-        let training = crate::system::training(case, run, &()).unwrap();
-        let design = training.design(&training.ranges(&()).unwrap(), &()).unwrap();
-        let store = training.project.store(&design.images.machine, store_needs(&design)).unwrap();
+        let (project, design) = designed("logistic_30", "tangnano20k", 64);
+        let store = project.store(&design.images.machine, store_needs(&design)).unwrap();
         let tile = design.images.full.as_ref().unwrap().tile;
         assert!(stay(&design, store) && tile.is_some(), "{tile:?}, {}", store.text());
+    }
+
+    /// Samples that no store holds come fastest to tiles beside which there is no room for the prediction.
+    #[test]
+    fn fast_input_leaves_other_programs_their_room() {
+        let (project, design) = designed("recommender_138_130_10", "tangnano20k", 64);
+        assert_eq!(crate::system::lacks(&project, &design.images.machine), None);
     }
 
     #[test]
