@@ -12,7 +12,7 @@ pub(crate) mod too_large;
 use crate::config::value_span;
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
-use crate::fit::{FitRequest, Fitted, fit};
+use crate::fit::{FitRequest, Fitted, Input, fit};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::supply::Epochs;
@@ -174,7 +174,7 @@ impl Images {
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
         let input = epochs.map(|epochs| move |image: &Image, machine: &Machine| epochs.input(project, image, machine));
-        let input = input.as_ref().map(|input| input as &dyn Fn(&Image, &Machine) -> u64);
+        let input = input.as_ref().map(|input| input as Input<'_>);
         let request = FitRequest { machines, input, ..project.fit_request() };
         let Fitted { machine, compiled } = fitted(project, &programs, &request)?;
         let mut compiled = compiled.into_iter();

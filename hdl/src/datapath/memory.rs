@@ -337,6 +337,27 @@ mod tests {
         assert_eq!(cycle(None, 3), 5);
     }
 
+    /// Words of 16 bits have entries of 36: the first 32 wait for the others, so that all lie in one memory.
+    #[test]
+    fn an_entry_is_complete_with_its_last_chunk() {
+        let machine = arch::Machine::try_from(arch::machine::MachineSpec::default()).unwrap();
+        let mut block = TableMemory::new(&Widths::new(crate::Design::Loadable(&machine), Leaves::GENERIC));
+        block.connect_all();
+        let mut cycle = |write: Option<(u64, u64)>| {
+            block.write.next = write.is_some();
+            let (chunk, data) = write.unwrap_or((0, 0));
+            block.write_index.next = 5;
+            (block.write_chunk.next, block.write_data.next) = (chunk.into(), data.into());
+            block.read_index.next = 5;
+            clocked(&mut block, |b| &mut b.clock);
+            (block.base.val(), block.delta.val())
+        };
+        cycle(Some((0, 0x4_0003)));
+        assert_eq!((cycle(None), cycle(None)), ((0, 0), (0, 0)));
+        cycle(Some((1, 0)));
+        assert_eq!((cycle(None), cycle(None)), ((3, 1), (3, 1)));
+    }
+
     #[test]
     fn deep_pads_are_asked_to_be_blocks() {
         let asked = |depth: u32| match Scratchpad::new(64, 8).in_blocks_from(depth).hdl() {

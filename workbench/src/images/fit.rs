@@ -33,6 +33,9 @@ use compiler::image::{Refusal, needs_divider};
 use compiler::optimisations::Disabled;
 use compiler::search::{self, Board, Compiled};
 
+/// Cycles in which the input of a batch comes to an image on a machine.
+pub type Input<'a> = &'a dyn Fn(&Image, &Machine) -> u64;
+
 /// What is given of a machine.
 #[derive(Clone)]
 pub struct FitRequest<'a> {
@@ -44,8 +47,8 @@ pub struct FitRequest<'a> {
     pub disabled: Disabled,
     /// The batches of the first program are divided over so many machines, each with some of their tiles.
     pub machines: Option<u32>,
-    /// Cycles in which the input of a batch of the first program comes to its image on a machine, where that is known.
-    pub input: Option<&'a dyn Fn(&Image, &Machine) -> u64>,
+    /// How the input of the first program comes, where that is known.
+    pub input: Option<Input<'a>>,
 }
 
 /// A machine, and the image of each program for it.
