@@ -101,7 +101,7 @@ fn played<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Ou
 
 fn played_in_order<G: Grid>(climb: &Climb, batches: usize, grid: G, (stalls, key): (Stalls, Option<u32>)) -> Outcome {
     let run = climb.first_steps(batches);
-    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let set = SampleSet::new(climb.image(), run.steps, false).unwrap();
     assert!(set.rows() >= 3 * batches, "a record takes several rows: {}", set.rows());
     let mut driver = Driver::new(grid, climb.image().clone(), stalls);
     let play = Play { epochs: EPOCHS, key, load_model: run.load_model, emit_model: true, goes_on: &mut |_| true };
@@ -135,7 +135,7 @@ fn rows_are_filled_while_others_are_played() {
     let machine = &climb.image().machine;
     let mut grid = good(machine);
     let run = climb.first_steps(BATCHES);
-    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let set = SampleSet::new(climb.image(), run.steps, false).unwrap();
     let expected = Driver::new(Array::new(machine), climb.image().clone(), Stalls::none())
         .run(Run { emit_model: true, ..run })
         .unwrap();

@@ -18,11 +18,11 @@ pub const REGION: u32 = 7;
 pub const ROWS: u32 = REGION << 16;
 /// Write: a [`Mode`]. Read: the present one; `Play` until the last beat has been taken.
 pub const MODE: u32 = ROWS + 1;
-/// Batches of an epoch, at least 1.
+/// Records of an epoch, at least 1: batches, or their tiles ([`Pattern::records`]).
 pub const RECORDS: u32 = ROWS + 2;
 /// Epochs to play, at least 1.
 pub const EPOCHS: u32 = ROWS + 3;
-/// Read only: batches of this epoch whose last beat has not been read yet.
+/// Read only: records of this epoch whose last beat has not been read yet.
 pub const RECORDS_LEFT: u32 = ROWS + 4;
 /// Epochs whose last beat has not been read yet. Written, with whatever word: the present epoch is the last one that is played.
 pub const EPOCHS_LEFT: u32 = ROWS + 5;
@@ -36,7 +36,7 @@ pub const STATUS: u32 = ROWS + 8;
 pub const WRONG: u32 = ROWS + 9;
 /// The key of the order of the first epoch; only where batches can be permuted.
 pub const KEY: u32 = ROWS + 10;
-/// Rows of a batch; only there, too.
+/// Rows of a record; only there, too.
 pub const BATCH_ROWS: u32 = ROWS + 11;
 /// Read only: 1 where batches can be permuted.
 pub const PERMUTES: u32 = ROWS + 12;
@@ -77,7 +77,7 @@ impl Mode {
     pub const ALL: [(Mode, &'static str, &'static str); 5] = [
         (Mode::Pass, "PASS", "the host's beats go to the grid"),
         (Mode::Fill, "FILL", "the host's beats become rows, from row 0 on; full rows take no more"),
-        (Mode::Play, "PLAY", "the rows become the grid's beats, `EPOCHS` times `RECORDS` batches; then PASS"),
+        (Mode::Play, "PLAY", "the rows become the grid's beats, `EPOCHS` times `RECORDS`; then PASS"),
         (
             Mode::Permuted,
             "PERMUTED",
@@ -125,9 +125,9 @@ pub const REGISTERS: [(u32, &str, &str, &str); 15] = [
         "read, write",
         "what is done with the input stream; PLAY is read until the last beat has been taken",
     ),
-    (RECORDS, "RECORDS", "read, write", "batches of an epoch, at least 1"),
+    (RECORDS, "RECORDS", "read, write", "records of an epoch, at least 1"),
     (EPOCHS, "EPOCHS", "read, write", "epochs to play, at least 1"),
-    (RECORDS_LEFT, "RECORDS_LEFT", "read", "batches of this epoch whose last beat has not been read"),
+    (RECORDS_LEFT, "RECORDS_LEFT", "read", "records of this epoch whose last beat has not been read"),
     (
         EPOCHS_LEFT,
         "EPOCHS_LEFT",
@@ -139,7 +139,7 @@ pub const REGISTERS: [(u32, &str, &str, &str); 15] = [
     (STATUS, "STATUS", "read", "how the memory is"),
     (WRONG, "WRONG", "read", "of an SDRAM that failed: the address of the first wrong word"),
     (KEY, "KEY", "read, write", "of PERMUTED: the key of the first epoch's order"),
-    (BATCH_ROWS, "BATCH_ROWS", "read, write", "of PERMUTED: rows of a batch"),
+    (BATCH_ROWS, "BATCH_ROWS", "read, write", "of PERMUTED: rows of a record"),
     (PERMUTES, "PERMUTES", "read", "1 where there is PERMUTED, otherwise 0"),
     (STREAMS, "STREAMS", "read", "1 where there is STREAM"),
     (
@@ -179,30 +179,47 @@ pub struct Entry {
 pub struct Pattern {
     /// Words of a row.
     lanes: u32,
+    /// Of a record.
     entries: Vec<Entry>,
+    /// Records of a batch: its tiles, where each has these entries and all of them have too many; otherwise 1.
+    records: u32,
 }
 
 impl Pattern {
-    /// The one of an image's batches. `None`: they have no input, or too many beats.
-    pub fn of(image: &Image) -> Option<Pattern> {
+    /// The one of an image's batches, which are `permuted` as a whole or not at all. `None`: they have no input, or too many beats.
+    pub fn of(image: &Image, permuted: bool) -> Option<Pattern> {
         image.entries.step_load?;
-        Pattern::of_feeds(image, &image.step_in)
+        Pattern::of_feeds(image, &image.step_in, if permuted { 1 } else { image.tiles })
     }
 
     /// The one of an image's weights. `None`: it has none, or their beats change too often.
     pub fn of_model(image: &Image) -> Option<Pattern> {
         image.entries.load_model?;
-        Pattern::of_feeds(image, &image.model_in)
+        Pattern::of_feeds(image, &image.model_in, 1)
     }
 
-    fn of_feeds(image: &Image, feeds: &[Feed]) -> Option<Pattern> {
+    fn of_feeds(image: &Image, feeds: &[Feed], tiles: u32) -> Option<Pattern> {
         let lanes = image.machine.stream_words();
         let shapes: Vec<Shape> = feeds.iter().flat_map(|feed| shapes(image, feed, lanes)).collect();
-        let several = Pattern::from_shapes(lanes, shapes.iter().copied());
+        Pattern::of_shapes(lanes, &shapes, tiles)
+    }
+
+    /// Of the shapes of all beats, which come in so many tiles.
+    fn of_shapes(lanes: u32, shapes: &[Shape], tiles: u32) -> Option<Pattern> {
+        let several = || Some(Pattern::from_shapes(lanes, shapes.iter().copied()));
+        let beats = shapes.len() / tiles as usize;
+        let alike = || {
+            shapes.len().is_multiple_of(tiles as usize)
+                && shapes.iter().eq(shapes[..beats].iter().cycle().take(shapes.len()))
+        };
+        let tile = || {
+            alike().then(|| Pattern { records: tiles, ..Pattern::from_shapes(lanes, shapes[..beats].iter().copied()) })
+        };
         // Words to spare are better than no pattern.
         let whole = Shape { width: lanes.next_power_of_two().ilog2(), repeated: false };
-        let one = || Pattern::from_shapes(lanes, shapes.iter().map(|_| whole));
-        Some(several).filter(Pattern::is_short).or_else(|| Some(one()).filter(Pattern::is_short))
+        let one = || Some(Pattern::from_shapes(lanes, shapes.iter().map(|_| whole)));
+        let short = |pattern: Option<Pattern>| pattern.filter(Pattern::is_short);
+        short(several()).or_else(|| short(tile())).or_else(|| short(one()))
     }
 
     fn is_short(&self) -> bool {
@@ -218,7 +235,12 @@ impl Pattern {
                 _ => entries.push(Entry { beats: 1, shape }),
             }
         }
-        Pattern { lanes, entries }
+        Pattern { lanes, entries, records: 1 }
+    }
+
+    /// Records of a batch, each of which has the entries.
+    pub fn records(&self) -> u32 {
+        self.records
     }
 
     /// The entries.
@@ -239,13 +261,14 @@ impl Pattern {
 
     /// Beats of a batch.
     pub fn beats(&self) -> u64 {
-        self.entries.iter().map(|entry| u64::from(entry.beats)).sum()
+        u64::from(self.records) * self.entries.iter().map(|entry| u64::from(entry.beats)).sum::<u64>()
     }
 
     /// Rows of a batch.
     pub fn rows(&self) -> u64 {
         let per_row = |entry: &Entry| (self.lanes >> entry.shape.width).max(1);
-        self.entries.iter().map(|entry| u64::from(entry.beats.div_ceil(per_row(entry)))).sum()
+        u64::from(self.records)
+            * self.entries.iter().map(|entry| u64::from(entry.beats.div_ceil(per_row(entry)))).sum::<u64>()
     }
 
     /// The rows of a batch with these beats, one after the other.
@@ -255,7 +278,7 @@ impl Pattern {
     pub fn pack(&self, mut beats: impl Iterator<Item = Vec<i64>>) -> Vec<Vec<i64>> {
         let lanes = self.lanes as usize;
         let mut rows: Vec<Vec<i64>> = Vec::new();
-        for entry in &self.entries {
+        for entry in (0..self.records).flat_map(|_| &self.entries) {
             let words = 1 << entry.shape.width;
             let mut at = lanes;
             for _ in 0..entry.beats {
@@ -335,6 +358,20 @@ mod tests {
         assert_eq!((pattern.beats(), pattern.rows()), (6, 3));
         let beats = [[1, 0, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0], [4, 5, 6, 7], [8; 4], [9; 4]].map(|beat| beat.to_vec());
         assert_eq!(pattern.pack(beats.into_iter()), [[1, 2, 3, 0], [4, 5, 6, 7], [8, 9, 0, 0]]);
+    }
+
+    /// Nine tiles, each a beat of a word and one of four, have 18 entries; with 40 tiles there are too many for one record.
+    #[test]
+    fn tiles_are_records_where_a_batch_has_too_many_entries() {
+        let tile = [words(0), words(2)];
+        let of = |tiles: u32| Pattern::of_shapes(4, &tile.repeat(tiles as usize), tiles).unwrap();
+        let figures = |pattern: &Pattern| (pattern.records(), pattern.entries().len(), pattern.beats(), pattern.rows());
+        assert_eq!(figures(&of(9)), (1, 18, 18, 18));
+        assert_eq!(figures(&of(40)), (40, 2, 80, 80));
+        assert_eq!(of(40).pack((0..80).map(|n| vec![n; 4]))[77..], [[77; 4].to_vec(), vec![78, 0, 0, 0], vec![79; 4]]);
+        // Tiles that differ are not records of one pattern.
+        let unlike = [tile.repeat(40), vec![words(0); 2]].concat();
+        assert_eq!(figures(&Pattern::of_shapes(4, &unlike, 41).unwrap()), (1, 1, 82, 82));
     }
 
     /// Six lanes hold a beat of four words and no second one, three of two words, one of all words.

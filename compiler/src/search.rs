@@ -15,7 +15,7 @@ mod rectifiers;
 mod steps;
 
 pub use fitted::{compile_divided, compile_fitted, compile_fitted_without, compile_on_board, with_tables};
-pub use limits::Beyond;
+pub use limits::Board;
 pub use steps::Step;
 
 use crate::fixed::Program;
@@ -46,6 +46,8 @@ pub struct Compiled {
     pub tile: Option<u32>,
     /// Cycles of a batch, all its tiles.
     pub cycles: u64,
+    /// The same on the board that it was compiled for, where its input may come more slowly than it is used.
+    pub cycles_on_board: u64,
     /// Whether more room might have made it shorter: the batch was cut, or something that would not fit was left out.
     pub squeezed: bool,
     /// What ends a batch whose sums are all in the gradient pads, where several machines share batches: a step without input.
@@ -170,9 +172,18 @@ impl Found {
         self.built.cycles_of_batch()
     }
 
+    /// Cycles of a batch on a board, where its input may come more slowly than it is used.
+    fn cycles_on_board(&self, limits: Limits<'_>) -> u64 {
+        let Some(input) = limits.board.and_then(|on| on.board.input) else { return self.cycles_of_batch() };
+        let machine = limits.fitted(self.words(), self.built.jobs.jobs.len());
+        let image = machine.and_then(|machine| self.image(&machine).ok());
+        self.built.cycles_with_input(image.map_or(0, |image| input(&image)))
+    }
+
     /// Whether less room than there could be made it slower. Estimates are too high rather than too low.
     fn is_squeezed(&self, limits: Limits<'_>) -> bool {
-        self.left_out.is_some_and(|cycles| limits.board.is_some() || cycles < 2 * self.cycles_of_batch())
+        let waits = self.cycles_on_board(limits) > self.cycles_of_batch();
+        waits || self.left_out.is_some_and(|cycles| limits.board.is_some() || cycles < 2 * self.cycles_of_batch())
     }
 
     /// Everything about an image of it. Its stages are verified here.
@@ -198,6 +209,7 @@ impl Found {
             used: words,
             tile: placed.tile.map(|tile| tile.samples),
             cycles,
+            cycles_on_board: cycles,
             squeezed: self.left_out.is_some() || placed.tile.is_some(),
             conclusion,
             alternatives: self.alternatives,
@@ -216,12 +228,14 @@ pub(crate) fn search(program: &Program, limits: Limits<'_>, choice: Choice) -> R
     let whole = || search_as(&placed::Program::whole(program), limits, choice);
     // What cannot fit need not be tried, unless for the message.
     let refusal = match (least <= u64::from(machine.data_depth())).then(whole) {
-        // What is squeezed onto a board, or into pads that something faster does not fit, may be faster in tiles.
+        // What is squeezed onto a board, or into pads that something faster does not fit, or waits for its input, may be faster in tiles.
         Some(Ok(found)) if choice == Choice::Best && found.is_squeezed(limits) => {
             // Tiles have pads for sums: where no board says that there is room, they have to be worth it.
             let least = if limits.board.is_some() { 1.0 } else { WORTH_TILES };
             return Ok(match in_tiles(program, limits, choice) {
-                Ok(tiles) if least * (tiles.cycles_of_batch() as f64) < found.cycles_of_batch() as f64 => tiles,
+                Ok(tiles) if least * (tiles.cycles_on_board(limits) as f64) < found.cycles_on_board(limits) as f64 => {
+                    tiles
+                }
                 _ => found,
             });
         }
@@ -280,7 +294,7 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
     // A few samples may lie better than many.
     let smaller = sizes[small..].iter().skip(1).take(SMALLER_TILES);
     for next in smaller.filter_map(|&size| found(size).ok()) {
-        if next.cycles_of_batch() < best.cycles_of_batch() {
+        if next.cycles_on_board(limits) < best.cycles_on_board(limits) {
             best = next;
         }
     }

@@ -6,17 +6,19 @@ pub mod fit;
 pub mod resources;
 pub mod room;
 pub mod subject;
+pub mod supply;
 pub(crate) mod too_large;
 
 use crate::config::value_span;
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
-use crate::fit::{FitRequest, Fitted, fit};
+use crate::fit::{FitRequest, Fitted, Input, fit};
 use crate::progress::Progress;
 use crate::project::Project;
+use crate::supply::Epochs;
 use arch::diagnostic::line_column;
 use arch::machine::MachineSpec;
-use arch::{Code, Diagnostic, Machine, Span};
+use arch::{Code, Diagnostic, Image, Machine, Span};
 use compiler::fixed::{self, NumberReport, Role, state_between_records};
 use compiler::image::Refusal;
 use compiler::language::nearest;
@@ -151,11 +153,17 @@ pub struct Images {
 }
 
 impl Images {
-    /// Compile all programs for one machine, which is fitted to them; the batches of a training are divided over so many `machines`.
+    /// Compile all programs for one machine, which is fitted to them, and to how the samples of these `epochs` come to it; the batches of a training
+    /// are divided over so many `machines`.
     ///
     /// # Errors
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
-    pub fn compile(project: &Project, lowered: &Lowered, machines: Option<u32>) -> Result<Images, Failure> {
+    pub fn compile(
+        project: &Project,
+        lowered: &Lowered,
+        machines: Option<u32>,
+        epochs: Option<Epochs>,
+    ) -> Result<Images, Failure> {
         // A machine that hands out sums keeps some, also where nobody else has a part of the batch.
         let spec = project.spec();
         let ranks = project.config.build.ranks.unwrap_or(1);
@@ -165,8 +173,10 @@ impl Images {
             machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
-        let Fitted { machine, compiled } =
-            fitted(project, &programs, &FitRequest { machines, ..project.fit_request() })?;
+        let input = epochs.map(|epochs| move |image: &Image, machine: &Machine| epochs.input(project, image, machine));
+        let input = input.as_ref().map(|input| input as Input<'_>);
+        let request = FitRequest { machines, input, ..project.fit_request() };
+        let Fitted { machine, compiled } = fitted(project, &programs, &request)?;
         let mut compiled = compiled.into_iter();
         let mut next = || compiled.next().expect("each program has its image");
         let full = lowered.full.as_ref().map(|_| next());
@@ -213,7 +223,7 @@ pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compil
 pub(crate) const IN_SEGMENTS: &str =
     "`explain`, `eval` and `prove` take it in segments (`--segments`, or `segments = \"auto\"` in [build])";
 
-fn fitted(project: &Project, programs: &[&fixed::Program], request: &FitRequest) -> Result<Fitted, Failure> {
+fn fitted(project: &Project, programs: &[&fixed::Program], request: &FitRequest<'_>) -> Result<Fitted, Failure> {
     fit(programs, request).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
 }
 

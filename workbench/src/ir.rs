@@ -12,7 +12,7 @@ use crate::engines::step_options;
 use crate::evaluation;
 use crate::failure::Failure;
 use crate::functions;
-use crate::images::{self, Images, Lowered};
+use crate::images::{self, Lowered};
 use crate::plan::Choices;
 use crate::progress::Progress;
 use crate::project::Project;
@@ -107,7 +107,8 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
             let (training, ranges) = prepare(project, data, asked, progress)?;
             let lowered = Lowered::new(project, &training.programs, &ranges, progress)?;
             let full = lowered.full.as_ref().expect("a training has updates");
-            let compile = || Ok(Images::compile(project, &lowered, None)?.full.expect("a training has updates"));
+            let images = || training.programs.images(project, &training.samples.program, &lowered, &ranges, None);
+            let compile = || Ok(images()?.full.expect("a training has updates"));
             text_of(name, full, compile)
         }
         Given::Training(data, asked) => {

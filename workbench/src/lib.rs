@@ -92,7 +92,7 @@ pub mod training;
 pub mod writing;
 
 pub use failure::drawing;
-pub use images::{checked, design, fit, resources, room, subject};
+pub use images::{checked, design, fit, resources, room, subject, supply};
 pub use kernels::networks;
 pub use project::{adapted, board, config, library, plan, recipe, resident, sdram, settings};
 pub use training::{checkpoint, engines, model_file, prediction, ranks, widths};

@@ -313,8 +313,9 @@ impl Project {
     }
 
     /// What images are made for.
-    pub fn fit_request(&self) -> FitRequest {
-        FitRequest { spec: self.spec(), board: self.room(), disabled: self.disabled, machines: None }
+    pub fn fit_request(&self) -> FitRequest<'static> {
+        let (spec, board, disabled) = (self.spec(), self.room(), self.disabled);
+        FitRequest { spec, board, disabled, machines: None, input: None }
     }
 
     /// What words look like, and what the user decided about them.

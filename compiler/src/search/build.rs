@@ -125,6 +125,13 @@ impl Built {
         self.cycles_with(self.placed.tile.map_or(0, |tile| tile.count - 1))
     }
 
+    /// The same where the input of a batch comes in so many cycles, each tile of it while the one before is computed.
+    pub(crate) fn cycles_with_input(&self, input: u64) -> u64 {
+        let tiles = self.placed.tile.map_or(1, |tile| u64::from(tile.count));
+        let input = input.div_ceil(tiles);
+        (tiles - 1) * self.tile_cycles.max(input) + self.cycles.max(input)
+    }
+
     /// Less is better.
     pub(crate) fn merit(&self) -> (u64, u64, u32, usize) {
         let words = self.words;

@@ -1,7 +1,7 @@
 //! Fitted: a machine that is as large as its program needs.
 
 use super::Compiled;
-use super::limits::{Beyond, Limits, OnBoard};
+use super::limits::{Board, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::{Numbers, Program};
 use crate::image::refuse::{
@@ -59,13 +59,13 @@ pub fn compile_divided(program: &Program, spec: &MachineSpec, machines: u32) -> 
     compile_within(program, spec, None, Disabled::NOTHING, &|limits| divided::search(program, limits, machines))
 }
 
-/// The same for a machine that a board is to hold: `beyond` says what one takes too much. Placements and tiles that would need more
-/// memory than there is are not chosen.
+/// The same for a machine that a board is to hold. Placements and tiles that would need more memory than there is are not chosen, nor tiles whose input
+/// comes more slowly than others take.
 ///
 /// # Errors
 /// As [`compile_fitted`]; nothing that is tried fits the board.
-pub fn compile_on_board(program: &Program, spec: &MachineSpec, beyond: Beyond<'_>) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, Some(beyond), Disabled::NOTHING, &|limits| search(program, limits, Choice::Best))
+pub fn compile_on_board(program: &Program, spec: &MachineSpec, board: Board<'_>) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, Some(board), Disabled::NOTHING, &|limits| search(program, limits, Choice::Best))
 }
 
 /// How an image is looked for on a machine that has room.
@@ -74,7 +74,7 @@ type Finds<'a> = &'a dyn Fn(Limits<'_>) -> Result<Found, Refusal>;
 fn compile_within(
     program: &Program,
     spec: &MachineSpec,
-    beyond: Option<Beyond<'_>>,
+    board: Option<Board<'_>>,
     disabled: Disabled,
     finds: Finds<'_>,
 ) -> Result<Compiled, Refusal> {
@@ -105,7 +105,7 @@ fn compile_within(
     let depths = if tile::batch(program).is_some() { &depths[..] } else { &depths[..1] };
     for &gradient_depth in depths {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
-        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), disabled };
+        let limits = Limits { machine: &roomy, board: board.map(|board| OnBoard { spec, board }), disabled };
         match finds(limits) {
             Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
             other => {
@@ -132,7 +132,9 @@ fn compile_within(
     if longest as u32 > image.machine.program_depth() {
         found.built.conclusion = None;
     }
-    Ok(found.compiled(image))
+    let input = board.and_then(|board| board.input).map_or(0, |input| input(&image));
+    let cycles_on_board = found.built.cycles_with_input(input);
+    Ok(Compiled { cycles_on_board, ..found.compiled(image) })
 }
 
 /// What is given of a machine, with memories for so many words and instructions: at least a few, so that small programs share a grid; with the

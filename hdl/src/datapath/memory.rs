@@ -234,12 +234,19 @@ pub(crate) fn TableMemory(widths: &Widths) {
     /// W+2 bits.
     let delta: Out<{ word + 2 }, signed>;
     let _entries: Vec<Vec<u32>> = filled(contents.unwrap_or_default(), 1 << index_bits, chunks);
+    /// Chunks of an entry before its last one.
+    let _held: Vec<u32> = vec![0; chunks];
     let _fixed: bool = widths.fixed.is_some();
     /// Where the table of a function begins.
     let _notes: BTreeMap<usize, String> = notes;
 }
 
 impl TableMemory {
+    /// The chunk that completes an entry. Those before it wait for it: written alone, they would lie in memories of their own.
+    fn last_chunk(&self) -> u32 {
+        (2 * self.base.width()).div_ceil(CHUNK_BITS) - 1
+    }
+
     /// A memory with contents: block RAM of all families can have some.
     fn fixed_text(&self) -> String {
         let half = self.base.width();
@@ -266,9 +273,12 @@ impl crate::rtl::Leaf for TableMemory {
             let bits = entry[..3].iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
             self.base.next = bits;
             self.delta.next = bits >> self.base.width();
-            let chunk = self.write_chunk.val() as usize;
-            if self.write.val() && chunk < 3 && !self._fixed {
-                self._entries[self.write_index.val() as usize][chunk] = self.write_data.val() as u32;
+            let (chunk, last) = (self.write_chunk.val() as usize, self.last_chunk() as usize);
+            if self.write.val() && chunk <= last && !self._fixed {
+                self._held[chunk] = self.write_data.val() as u32;
+                if chunk == last {
+                    self._entries[self.write_index.val() as usize] = self._held.clone();
+                }
             }
         }
     }
@@ -277,12 +287,23 @@ impl crate::rtl::Leaf for TableMemory {
         if self._fixed {
             return self.fixed_text();
         }
+        let (top, last, deepest) = (2 * half - 1, self.last_chunk(), self._entries.len() - 1);
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
-        let port = |_| ReadPort { enable: "", index: "read_index", word: "read" };
-        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, 0, port);
-        let slice = |lsb| chunked_slice("read", lsb, half);
-        text += &format!("assign base = {};\nassign delta = {};", slice(0), slice(half));
-        text
+        let chunk = |k: u32| format!("write && write_chunk == {ENTRY_CHUNK_BITS}'d{k}");
+        let mut parts = vec![format!("write_data[{}:0]", top - CHUNK_BITS * last)];
+        let mut holds = String::new();
+        for k in (0..last).rev() {
+            text += &format!("reg [{}:0] held{k};\n", CHUNK_BITS - 1);
+            holds += &format!("    if ({}) held{k} <= write_data;\n", chunk(k));
+            parts.push(format!("held{k}"));
+        }
+        text += &format!("(* no_rw_check *)\nreg [{top}:0] words [0:{deepest}];\nreg [{top}:0] entry;\n");
+        let (writes, entry) = (chunk(last), parts.join(", "));
+        text +=
+            &format!("always @(posedge clock) begin\n{holds}    if ({writes}) words[write_index] <= {{{entry}}};\n");
+        text += "    entry <= words[read_index];\n";
+        text += &unknown_at_collision(&format!("{writes} && write_index == read_index"), "entry", top + 1);
+        text + &format!("end\nassign base = entry[{}:0];\nassign delta = entry[{top}:{half}];", half - 1)
     }
 }
 
@@ -314,6 +335,27 @@ mod tests {
         assert_eq!(cycle(None, 1), -7);
         assert_eq!(cycle(Some((3, 5)), 1), -7);
         assert_eq!(cycle(None, 3), 5);
+    }
+
+    /// Words of 16 bits have entries of 36: the first 32 wait for the others, so that all lie in one memory.
+    #[test]
+    fn an_entry_is_complete_with_its_last_chunk() {
+        let machine = arch::Machine::try_from(arch::machine::MachineSpec::default()).unwrap();
+        let mut block = TableMemory::new(&Widths::new(crate::Design::Loadable(&machine), Leaves::GENERIC));
+        block.connect_all();
+        let mut cycle = |write: Option<(u64, u64)>| {
+            block.write.next = write.is_some();
+            let (chunk, data) = write.unwrap_or((0, 0));
+            block.write_index.next = 5;
+            (block.write_chunk.next, block.write_data.next) = (chunk.into(), data.into());
+            block.read_index.next = 5;
+            clocked(&mut block, |b| &mut b.clock);
+            (block.base.val(), block.delta.val())
+        };
+        cycle(Some((0, 0x4_0003)));
+        assert_eq!((cycle(None), cycle(None)), ((0, 0), (0, 0)));
+        cycle(Some((1, 0)));
+        assert_eq!((cycle(None), cycle(None)), ((3, 1), (3, 1)));
     }
 
     #[test]

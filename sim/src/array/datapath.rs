@@ -122,7 +122,8 @@ struct Lanes<V: Values> {
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
     fifo: Queue<V::Word>,
     tables: Vec<(i64, i64)>,
-    table_bits: Vec<u128>,
+    /// Chunks of a table's entry that is not complete.
+    entry_bits: u128,
     saturated: bool,
     /// PEs that a beat of the move or load stream writes.
     taken: Vec<bool>,
@@ -210,7 +211,7 @@ impl<V: Values> Lanes<V> {
             global_bus: VecDeque::new(),
             fifo: Queue::of(machine),
             tables: vec![(0, 0); machine.table_entries() as usize],
-            table_bits: vec![0; machine.table_entries() as usize],
+            entry_bits: 0,
             saturated: false,
             taken: vec![false; pes],
             admitted: Admitted { lanes: vec![false; pes], all: false, by: None },
@@ -524,9 +525,13 @@ impl<V: Values> Datapath for Lanes<V> {
         if entry >= self.tables.len() {
             return;
         }
-        let bits = &mut self.table_bits[entry];
+        let bits = &mut self.entry_bits;
         *bits = *bits & !(0xffff_ffffu128 << (32 * chunk)) | u128::from(data) << (32 * chunk);
         let half = self.machine.word() + 2;
+        // The last chunk completes an entry.
+        if chunk + 1 != (2 * half).div_ceil(32) {
+            return;
+        }
         let base = wrap(*bits as i128, half) as i64;
         let delta = wrap((*bits >> half) as i128, half) as i64;
         self.tables[entry] = (base, delta);

@@ -14,19 +14,20 @@ use arch::{Image, registers};
 pub struct SampleSet {
     pattern: Pattern,
     rows: Vec<Vec<i64>>,
-    records: u32,
+    batches: u32,
     /// Tells sets apart; never 0.
     tag: u32,
 }
 
 impl SampleSet {
-    /// Pack what one epoch of `image` sends. `None`: there is nothing to send, or more than a store counts.
-    pub fn new(image: &Image, batches: &[Words]) -> Option<SampleSet> {
-        let pattern = Pattern::of(image)?;
-        let records = u32::try_from(batches.len()).ok().filter(|&records| records > 0 && records < 1 << COUNT_BITS)?;
+    /// Pack what one epoch of `image` sends, whose batches are `permuted` or not. `None`: there is nothing to send, or more than a store counts.
+    pub fn new(image: &Image, batches: &[Words], permuted: bool) -> Option<SampleSet> {
+        let pattern = Pattern::of(image, permuted)?;
+        let counts = |count: &u32| *count > 0 && u64::from(*count) * u64::from(pattern.records()) < 1 << COUNT_BITS;
+        let count = u32::try_from(batches.len()).ok().filter(counts)?;
         let batch = |batch| Run { load_model: None, steps: std::slice::from_ref(batch), emit_model: false };
         let rows = batches.iter().flat_map(|words| packed(image, &pattern, &batch(words))).collect();
-        Some(SampleSet::of_rows(pattern, rows, records))
+        Some(SampleSet::of_rows(pattern, rows, count))
     }
 
     /// The weights, as one batch. `None`: they take no less of the line than as beats.
@@ -36,10 +37,15 @@ impl SampleSet {
         Some(SampleSet::of_rows(pattern, rows, 1)).filter(SampleSet::is_packed)
     }
 
-    fn of_rows(pattern: Pattern, rows: Vec<Vec<i64>>, records: u32) -> SampleSet {
+    fn of_rows(pattern: Pattern, rows: Vec<Vec<i64>>, batches: u32) -> SampleSet {
         let words = rows.iter().flatten().map(|&word| word as u32);
-        let tag = fnv(pattern.words().into_iter().chain([records]).chain(words)).max(1);
-        SampleSet { pattern, rows, records, tag }
+        let tag = fnv(pattern.words().into_iter().chain([batches]).chain(words)).max(1);
+        SampleSet { pattern, rows, batches, tag }
+    }
+
+    /// Records of an epoch.
+    fn records(&self) -> u32 {
+        self.batches * self.pattern.records()
     }
 
     /// Whether it is shorter than the beats that it becomes: what is sent through the store takes less of the line.
@@ -105,16 +111,16 @@ impl<G: Grid> Driver<G> {
         if sends {
             self.fill(set)?;
         }
-        let order = key.map(|key| [(store::KEY, key), (store::BATCH_ROWS, set.rows.len() as u32 / set.records)]);
+        let order = key.map(|key| [(store::KEY, key), (store::BATCH_ROWS, set.rows.len() as u32 / set.records())]);
         let mode = if order.is_some() { Mode::Permuted } else { Mode::Play };
-        let more = [(store::RECORDS, set.records), (store::EPOCHS, epochs), (store::MODE, mode as u32)];
+        let more = [(store::RECORDS, set.records()), (store::EPOCHS, epochs), (store::MODE, mode as u32)];
         for (register, value) in order.into_iter().flatten().chain(more) {
             self.grid.control_write(register, value);
         }
-        start(&mut self.grid, set.records * epochs * self.image.tiles, 0, emit_model);
+        start(&mut self.grid, set.batches * epochs * self.image.tiles, 0, emit_model);
         let mut raw = Vec::new();
         let played = self.watch(epochs, goes_on, &mut raw)?;
-        let (stopped, steps) = (played < epochs, (set.records * played) as usize);
+        let (stopped, steps) = (played < epochs, (set.batches * played) as usize);
         let (expected, patience) = (self.expected(steps, emit_model && !stopped), self.patience());
         exchange(&mut self.grid, &mut self.streams, &mut || None, expected, patience, &mut raw)?;
         let outcome =
@@ -137,12 +143,13 @@ impl<G: Grid> Driver<G> {
             self.bring(model, true)?;
         }
         self.write_pattern(set);
-        for (register, value) in [(store::RECORDS, set.records), (store::EPOCHS, 1), (store::MODE, Mode::Stream as u32)]
+        for (register, value) in
+            [(store::RECORDS, set.records()), (store::EPOCHS, 1), (store::MODE, Mode::Stream as u32)]
         {
             self.grid.control_write(register, value);
         }
-        start(&mut self.grid, set.records * self.image.tiles, 0, emit_model);
-        let steps = set.records as usize;
+        start(&mut self.grid, set.batches * self.image.tiles, 0, emit_model);
+        let steps = set.batches as usize;
         let (expected, patience) = (self.expected(steps, emit_model), self.patience());
         let (mut rows, mut raw) = (set.rows.iter().cloned(), Vec::new());
         exchange(&mut self.grid, &mut self.streams, &mut || rows.next(), expected, patience, &mut raw)?;
@@ -227,7 +234,7 @@ impl<G: Grid> Driver<G> {
             raw.extend(words);
             if idle > self.patience() {
                 return Err(Stuck(format!(
-                    "the store plays nothing; {} epochs and {} batches are left",
+                    "the store plays nothing; {} epochs and {} records are left",
                     now[0], now[1]
                 )));
             }

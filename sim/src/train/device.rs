@@ -97,14 +97,15 @@ impl<G: Grid> Engine for Device<G> {
         goes_on: &mut GoesOn<'_>,
     ) -> Result<(Run, usize), EngineError> {
         let rows = self.driver.store_rows();
+        let permuted = epochs.key.is_some() && self.driver.store_permutes();
         let pack = |steps: &[Step]| steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
-        let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack(steps)) } else { None };
+        let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack(steps), permuted) } else { None };
         let Some(set) = set else {
             return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         };
         let counts = steps.len() as u64 * epochs.count as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
             && epochs.count < 1 << COUNT_BITS;
-        let stays = epochs.again && (epochs.key.is_none() || self.driver.store_permutes());
+        let stays = epochs.again && (epochs.key.is_none() || permuted);
         if stays && counts && set.rows() <= rows {
             return self.play(&set, epochs, goes_on);
         }
@@ -184,7 +185,7 @@ impl<G: Grid> Device<G> {
     /// Send an epoch through the store, which plays meanwhile what it has.
     fn stream(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
         let words: Vec<Words> = steps.iter().map(|step| self.pack(step)).collect();
-        let set = SampleSet::new(self.driver.image(), &words).expect("in another order it is a set, too");
+        let set = SampleSet::new(self.driver.image(), &words, false).expect("in another order it is a set, too");
         self.stale |= self.driver.take_over();
         let emit_model = self.emits_model();
         let outcome = self.driver.stream(&set, self.stale.then_some(&self.model), emit_model);

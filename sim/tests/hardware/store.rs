@@ -78,7 +78,7 @@ fn played_while<G: Grid>(
     goes_on: &mut dyn FnMut(u32) -> bool,
 ) -> (Outcome, u32) {
     let run = climb.first_steps(batches);
-    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let set = SampleSet::new(climb.image(), run.steps, key.is_some()).unwrap();
     let mut driver = Driver::new(grid, climb.image().clone(), stalls);
     assert!(set.rows() <= driver.store_rows());
     let play = Play { epochs, key, load_model: run.load_model, emit_model: true, goes_on };
@@ -105,10 +105,12 @@ fn hardware_and_model_play_alike() {
 /// The hardware against its model, from the store, and what comes out against the same batches sent.
 fn plays_alike(climb: &Climb, batches: usize) {
     let machine = &climb.image().machine;
+    let needed = |permuted| SampleSet::new(climb.image(), climb.first_steps(batches).steps, permuted).unwrap().rows();
+    let rows = ROWS.max(needed(true) as u32);
     for (key, stalls) in KEYS.into_iter().flat_map(|key| [Stalls::none(), Stalls::seeded(5, 30, 40)].map(|s| (key, s)))
     {
         let expected = sent_in_order(climb, batches, EPOCHS, key);
-        let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
+        let mut both = Lockstep::new(model(machine, rows), hardware(machine, rows));
         let (outcome, _) = played_while(climb, (batches, EPOCHS), key, (&mut both, stalls), &mut |_| true);
         assert!(both.mismatch().is_none(), "{machine}: {}", both.mismatch().unwrap());
         assert_eq!((outcome.raw, outcome.model), (expected.raw, expected.model), "{machine}, key {key:x?}");
@@ -122,7 +124,7 @@ fn words_of_several_lanes_are_played_to_all_of_them() {
     let program = tiles::program("backpropagation.t", &[("l1", 8), ("l2", 33), ("l3", 3)]);
     let (weights, steps) = made_up::values(&program, 1, batches);
     let climb = Climb::new(&program, &TRAINING, &weights, &steps, &spec(4, 4, 16, 8)).unwrap();
-    let pattern = Pattern::of(climb.image()).unwrap();
+    let pattern = Pattern::of(climb.image(), false).unwrap();
     assert!(pattern.entries().iter().any(|entry| entry.shape.repeated), "{pattern:?}");
     plays_alike(&climb, batches);
     // Weights and samples take the line as rows, and the weights are fewer rows than beats.
@@ -131,6 +133,23 @@ fn words_of_several_lanes_are_played_to_all_of_them() {
     played(&climb, batches, &mut recorded, Stalls::none());
     assert_eq!(recorded.into_session().beats.len() as u64, weights.rows() + batches as u64 * pattern.rows());
     assert!(weights.rows() < weights.beats(), "{weights:?}");
+}
+
+/// Beats of several shapes change in a batch of 64 tiles more often than a pattern has entries: each tile is a record, unless batches are permuted.
+#[test]
+fn tiles_are_played_as_records() {
+    let program = tiles::program("recommender.t", &[("m", 6), ("n", 5), ("k", 2)]);
+    let (weights, steps) = made_up::values(&program, 64, 3);
+    let options = Options { batch: Batch { size: 64, reduction: Reduction::Mean }, ..TRAINING };
+    let climb = Climb::new(&program, &options, &weights, &steps, &tiled(16)).unwrap();
+    let [played, permuted] = [false, true].map(|permuted| Pattern::of(climb.image(), permuted).unwrap());
+    assert!(played.records() == climb.image().tiles && played.records() > 1, "{played:?}");
+    assert!(permuted.records() == 1 && permuted.rows() > played.rows(), "{permuted:?}");
+    plays_alike(&climb, 3);
+}
+
+fn tiled(data_depth: u32) -> MachineSpec {
+    MachineSpec { data_depth: Some(data_depth), ..spec(2, 4, 16, 8) }
 }
 
 /// A training that is told to stop ends with the epoch that is played; the weights are those of as many epochs, and the next training finds its
@@ -272,7 +291,7 @@ impl<G: Grid> Grid for Counted<G> {
 fn samples_are_sent_once() {
     let climb = climb(&spec(2, 4, 16, 8), 6, &TRAINING);
     let machine = &climb.image().machine;
-    let rows = |batches: usize| SampleSet::new(climb.image(), climb.first_steps(batches).steps).unwrap().rows();
+    let rows = |batches: usize| SampleSet::new(climb.image(), climb.first_steps(batches).steps, false).unwrap().rows();
     let mut grid = Counted(model(machine, ROWS), 0);
     let mut beats = || {
         let before = grid.1;
@@ -294,7 +313,7 @@ fn samples_are_sent_once() {
 /// An epoch that is sent while it is played.
 fn streamed<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
     let run = climb.first_steps(batches);
-    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let set = SampleSet::new(climb.image(), run.steps, false).unwrap();
     let mut driver = Driver::new(grid, climb.image().clone(), stalls);
     assert!(driver.store_streams());
     driver.stream(&set, run.load_model, true).unwrap()
@@ -328,7 +347,7 @@ fn a_stream_takes_the_longer_of_two_times() {
     let climb = climb(&spec(2, 4, 16, 8), batches, &TRAINING);
     let machine = &climb.image().machine;
     let on_grid = played_while(&climb, (batches, 1), None, (model(machine, ROWS), Stalls::none()), &mut |_| true).0;
-    let rows = SampleSet::new(climb.image(), climb.first_steps(batches).steps).unwrap().rows() as u64;
+    let rows = SampleSet::new(climb.image(), climb.first_steps(batches).steps, false).unwrap().rows() as u64;
     // A host that offers a row in one of ten cycles.
     let outcome = streamed(&climb, batches, model(machine, 8), Stalls::seeded(5, 90, 0));
     let (longer, sum) = (on_grid.cycles.max(10 * rows), on_grid.cycles + 10 * rows);
@@ -483,9 +502,9 @@ fn large_memories_keep_the_rows_of_small_ones() {
     let climb = climb(&spec(1, 1, 8, 1), 5, &TRAINING);
     let machine = &climb.image().machine;
     let run = climb.first_steps(5);
-    let rows = SampleSet::new(climb.image(), run.steps).unwrap().rows() / 5;
+    let rows = SampleSet::new(climb.image(), run.steps, false).unwrap().rows() / 5;
     let steps: Vec<_> = run.steps.iter().cycle().take((1 << 14) / rows + 5).cloned().collect();
-    let set = SampleSet::new(climb.image(), &steps).unwrap();
+    let set = SampleSet::new(climb.image(), &steps, false).unwrap();
     let store = Store { large: true, ..Store::of_rows(1 << 15) };
     assert!(set.rows() > 1 << 14);
     let rtl = hdl::store::stored(machine, &store);
@@ -502,7 +521,7 @@ fn large_memories_keep_the_rows_of_small_ones() {
 fn an_image_without_input_has_no_set() {
     let climb = climb(&spec(1, 2, 16, 2), 1, &TRAINING);
     let mut image: Image = climb.image().clone();
-    assert!(SampleSet::new(&image, &[]).is_none());
+    assert!(SampleSet::new(&image, &[], false).is_none());
     image.entries.step_load = None;
-    assert!(SampleSet::new(&image, climb.first_steps(1).steps).is_none());
+    assert!(SampleSet::new(&image, climb.first_steps(1).steps, false).is_none());
 }

@@ -17,7 +17,8 @@
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
 //! On a board, placements and tiles are those whose memories the board holds, program after program, whatever these are made of ([`Room::suited`]).
-//! Where none do, the machine is as large as the programs want it, and whoever makes hardware of it refuses.
+//! Where none do, the machine is as large as the programs want it, and whoever makes hardware of it refuses. Where it is known how fast samples come
+//! to the board, tiles that wait for them count as long as they wait.
 //!
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
@@ -32,11 +33,14 @@ use compiler::fixed::{Program, Role};
 use compiler::image::{Refusal, needs_divider};
 use compiler::optimisations::Disabled;
 use compiler::scheduled::Words;
-use compiler::search::{self, Compiled};
+use compiler::search::{self, Board, Compiled};
+
+/// Cycles in which the input of a batch comes to an image on a machine.
+pub type Input<'a> = &'a dyn Fn(&Image, &Machine) -> u64;
 
 /// What is given of a machine.
-#[derive(Debug, Clone)]
-pub struct FitRequest {
+#[derive(Clone)]
+pub struct FitRequest<'a> {
     /// Its specification; what is left out is fitted.
     pub spec: MachineSpec,
     /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
@@ -45,6 +49,8 @@ pub struct FitRequest {
     pub disabled: Disabled,
     /// The batches of the first program are divided over so many machines, each with some of their tiles.
     pub machines: Option<u32>,
+    /// How the input of the first program comes, where that is known.
+    pub input: Option<Input<'a>>,
 }
 
 /// A machine, and the image of each program for it.
@@ -68,7 +74,17 @@ pub struct Unfit {
 ///
 /// # Errors
 /// A program needs more than the specification gives, or something the machine cannot do.
-pub fn fit(programs: &[&Program], request: &FitRequest) -> Result<Fitted, Unfit> {
+pub fn fit(programs: &[&Program], request: &FitRequest<'_>) -> Result<Fitted, Unfit> {
+    let fitted = as_asked(programs, request)?;
+    let holds = |room: &Room| room.beyond(&fitted.machine) == 0;
+    if request.input.is_none() || request.board.as_ref().is_none_or(holds) {
+        return Ok(fitted);
+    }
+    // A first program whose input comes faster may leave the others too little.
+    as_asked(programs, &FitRequest { input: None, ..request.clone() })
+}
+
+fn as_asked(programs: &[&Program], request: &FitRequest<'_>) -> Result<Fitted, Unfit> {
     let about = |program: usize| move |refusal: Refusal| Unfit { program, refusal };
     let spec = with_widths(programs, request);
     let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
@@ -89,7 +105,8 @@ pub fn fit(programs: &[&Program], request: &FitRequest) -> Result<Fitted, Unfit>
     if request.board.is_none() {
         return Ok(Fitted { machine: common, compiled });
     }
-    let machine = machine(with_shifters(&request.spec, common, &compiled));
+    let images: Vec<&Image> = compiled.iter().map(|compiled| &compiled.image).collect();
+    let machine = machine(with_shifters(&request.spec, common, &images));
     let machine = request.board.as_ref().map_or_else(
         || machine.clone(),
         |room| {
@@ -176,7 +193,7 @@ fn alone(
     program: &Program,
     spec: &MachineSpec,
     others: &[Machine],
-    request: &FitRequest,
+    request: &FitRequest<'_>,
     number: usize,
 ) -> Result<Compiled, Refusal> {
     if let (Some(machines), 0) = (request.machines, number) {
@@ -184,12 +201,20 @@ fn alone(
     }
     let on_board = request.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
         let found = |spec: &MachineSpec, given: &MachineSpec| {
-            let beyond = |machine: &Machine| {
+            let covering = |machine: &Machine| {
                 let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
-                let covering = Machine::try_from(spec.covering(&all));
-                covering.map_or(0, |machine| room.beyond(&room.suited(&machine, given)))
+                Machine::try_from(spec.covering(&all)).ok().map(|machine| room.suited(&machine, given))
             };
-            search::compile_on_board(program, spec, &beyond).ok()
+            let beyond = |machine: &Machine| covering(machine).map_or(0, |machine| room.beyond(&machine));
+            let input = request.input.filter(|_| number == 0).map(|input| {
+                move |image: &Image| {
+                    let machine = covering(&image.machine);
+                    let machine = machine.map(|machine| with_shifters(&request.spec, machine, &[image]));
+                    machine.and_then(|spec| Machine::try_from(spec).ok()).map_or(0, |machine| input(image, &machine))
+                }
+            });
+            let input = input.as_ref().map(|input| input as &dyn Fn(&Image) -> u64);
+            search::compile_on_board(program, spec, Board { beyond: &beyond, input }).ok()
         };
         let held = |given: &MachineSpec| {
             let compiled = found(spec, given)?;
@@ -203,16 +228,16 @@ fn alone(
             if early == *spec { Some(compiled) } else { found(&early, &early).or(Some(compiled)) }
         };
         let apart = held(&MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(false)), ..spec.clone() });
-        if apart.as_ref().is_some_and(|compiled| !compiled.squeezed) {
+        if apart.as_ref().is_some_and(|apart| !apart.squeezed && apart.cycles_on_board == apart.cycles) {
             return apart;
         }
-        apart.into_iter().chain(held(spec)).min_by_key(|compiled| compiled.cycles)
+        apart.into_iter().chain(held(spec)).min_by_key(|compiled| compiled.cycles_on_board)
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
 }
 
 /// Accumulators and tables, which follow from the programs alone.
-fn with_widths(programs: &[&Program], request: &FitRequest) -> MachineSpec {
+fn with_widths(programs: &[&Program], request: &FitRequest<'_>) -> MachineSpec {
     let mut spec = request.spec.clone();
     if request.board.is_some() {
         let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
@@ -232,9 +257,9 @@ fn with_widths(programs: &[&Program], request: &FitRequest) -> MachineSpec {
 }
 
 /// The shifters that the images use, where the specification does not list them.
-fn with_shifters(given: &MachineSpec, machine: Machine, compiled: &[Compiled]) -> MachineSpec {
+fn with_shifters(given: &MachineSpec, machine: Machine, images: &[&Image]) -> MachineSpec {
     let union = |amounts: fn(&Image) -> Option<Amounts>| {
-        compiled.iter().filter_map(|compiled| amounts(&compiled.image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
+        images.iter().filter_map(|image| amounts(image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
     };
     MachineSpec {
         alignments: given.alignments.or_else(|| Some(union(Image::alignments))),

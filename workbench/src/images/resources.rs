@@ -316,11 +316,9 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let pes = u64::from(machine.pes());
     let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
     let pads = pads(machine, costs);
-    let table = if control.fixed {
-        costs.memories.of(machine.table_entries(), control.entry)
-    } else {
-        costs.memories.chunked(machine.table_entries(), control.entry)
-    };
+    let table = costs.memories.of(machine.table_entries(), control.entry);
+    // Chunks of an entry wait for its last one.
+    let held_chunks = if control.fixed { 0 } else { control.functions * u64::from((control.entry - 1) / 32) };
     let programs = if control.fixed { Held::default() } else { programs(machine, costs) };
     let queue =
         u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).blocks + link(machine, costs);
@@ -344,7 +342,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
             + adders,
         bram: memories.blocks + queue,
         lut: lut + nodes * accumulator + memories.tables,
-        ff: ff + registers * accumulator + (pes + units) * behind_pads(machine),
+        ff: ff + registers * accumulator + (pes + units) * behind_pads(machine) + 32 * held_chunks,
         lutram: memories.groups,
         trees: [adders, (most - nodes) * accumulator, (held - registers) * accumulator],
     }

@@ -17,8 +17,13 @@ use compiler::optimisations::Disabled;
 
 /// Whether a board holds a grid for these programs, whose specification leaves memories open.
 pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> bool {
-    let request =
-        FitRequest { spec: spec.clone(), board: Some(room.clone()), disabled: Disabled::NOTHING, machines: None };
+    let request = FitRequest {
+        spec: spec.clone(),
+        board: Some(room.clone()),
+        disabled: Disabled::NOTHING,
+        machines: None,
+        input: None,
+    };
     room.may_hold(spec)
         && fit(programs, &request).is_ok_and(|fitted| match room.microcode {
             Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),

@@ -5,17 +5,21 @@ use crate::failure::Failure;
 use crate::project::Project;
 use crate::project::store::{Store, StoreNeeds};
 use crate::simulated::Bound;
+use crate::supply::{BITS_OF_A_BYTE, Epochs};
 use arch::Image;
 use arch::axi::Geometry;
 use arch::image::Feed;
 use arch::link;
-use arch::store::{Pattern, row_in_words};
-use sim::train::Schedule;
-use sim::train::settings::Order;
+use arch::store::Pattern;
 
 /// The image that trains.
 fn image(design: &Design) -> &Image {
     &design.images.full.as_ref().expect("a training has updates").image
+}
+
+/// Its epochs.
+fn epochs(design: &Design) -> Epochs {
+    Epochs::new(design.samples.train.len(), &design.schedule, design.lowered.rest.is_some())
 }
 
 /// Cycles of a sample that comes over the stream of a shell, and what bounds them.
@@ -59,85 +63,87 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
         let (cycles, bound_by) = slower((design.pace()?.cycles_per_sample, Bound::Grid), leaving(project, design)?);
         return Ok((clock_hz / cycles, bound_by));
     };
-    let Some(serial) = &facts.io else {
+    if facts.io.is_none() {
         let (cycles, bound_by) = streamed(project, design)?;
         return Ok((clock_hz / cycles, bound_by));
-    };
+    }
     let image = image(design);
     let store = project.store(&image.machine, store_needs(design))?;
-    let grid = design.pace()?.cycles_per_sample;
-    if stay(design, store) {
-        let (cycles, bound_by) = from_store(project, design, store)?;
-        return Ok((clock_hz / cycles, bound_by));
-    }
-    let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
-    // Rows are packed: through a store they are sent instead, where that is shorter.
-    let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|_| store.rows > 0);
-    let beats = packed.map_or(beats, |rows| rows.min(beats));
-    let bytes = beats * u64::from(image.machine.stream_words()) * link::word_bytes(image.machine.word()) as u64;
-    let line = clock_hz / f64::from(serial.baud) * BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64;
-    let coming = if grid >= line { (grid, Bound::Grid) } else { (line, Bound::Link) };
-    let (cycles, bound_by) = slower(coming, leaving(project, design)?);
+    let (cycles, bound_by) = slower(coming(project, design, store)?, leaving(project, design)?);
     Ok((clock_hz / cycles, bound_by))
+}
+
+/// Cycles of a sample that comes to the grid and is computed, and which of the two takes longer.
+fn coming(project: &Project, design: &Design, store: Store) -> Result<(f64, Bound), Failure> {
+    let grid = design.pace()?.cycles_per_sample;
+    let (cycles, bound_by) = epochs(design).coming(project, image(design), store);
+    let cycles = cycles / design.schedule.batch as f64;
+    Ok(if grid >= cycles { (grid, Bound::Grid) } else { (cycles, bound_by) })
 }
 
 /// Rows of a store that the samples of a training take. `None`: there are none, or they do not lie in rows.
 pub fn rows(design: &Design) -> Option<u64> {
-    let batches = design.samples.train.len() / design.schedule.batch;
-    Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64)
+    store_needs(design).rows
 }
 
 /// Rows that are sent to a store with so many batches: theirs, and those of the weights where that is shorter than their beats.
 pub(super) fn rows_sent(design: &Design, batches: usize) -> u64 {
     let image = image(design);
     let weights = Pattern::of_model(image).filter(|pattern| pattern.rows() < pattern.beats());
-    let batch = Pattern::of(image).map_or(0, |pattern| pattern.rows());
+    let batch = epochs(design).pattern(image).map_or(0, |pattern| pattern.rows());
     (weights.map_or(0, |pattern| pattern.rows()) + batch * batches as u64).max(1)
 }
 
 /// What a training asks of a store.
 pub fn store_needs(design: &Design) -> StoreNeeds {
-    StoreNeeds { rows: rows(design), permutes: design.schedule.order == Order::Permuted }
+    epochs(design).needs(image(design))
 }
 
 /// Whether the samples of a training stay in a store: they fit, and every epoch has the same.
 pub(super) fn stay(design: &Design, store: Store) -> bool {
-    let Schedule { order, rate, .. } = design.schedule;
-    let again = order != Order::Shuffled && rate.is_none() && design.lowered.rest.is_none();
-    again && rows(design).is_some_and(|rows| rows <= u64::from(store.rows))
+    epochs(design).stay(image(design), store)
 }
 
-/// Cycles of a sample that comes from the store, and what bounds them. Block memory gives a beat in every cycle. What does not stay there is bound
-/// by the link.
+/// Cycles of a sample that comes from the store, and what bounds them. What does not stay there is bound by the link.
 ///
 /// # Errors
 /// A bug: the array gets stuck.
 pub fn from_store(project: &Project, design: &Design, store: Store) -> Result<(f64, Bound), Failure> {
-    let grid = design.pace()?.cycles_per_sample;
     if !stay(design, store) {
-        return Ok((grid, Bound::Link));
+        return Ok((design.pace()?.cycles_per_sample, Bound::Link));
     }
-    let sdram = project.board.facts().and_then(|facts| facts.sdram.as_ref()).filter(|_| store.in_sdram);
-    let leaving = leaving(project, design)?;
-    let (Some(sdram), Some(pattern)) = (sdram, Pattern::of(image(design))) else {
-        return Ok(slower((grid, Bound::Grid), leaving));
-    };
-    let words = pattern.rows() * u64::from(row_in_words(&design.images.machine, sdram.data_bits).0);
-    let cycles = words as f64 / SDRAM_SHARE / design.schedule.batch as f64;
-    let coming = if grid >= cycles { (grid, Bound::Grid) } else { (cycles, Bound::Store) };
-    Ok(slower(coming, leaving))
+    Ok(slower(coming(project, design, store)?, leaving(project, design)?))
 }
-
-/// Part of the cycles in which an SDRAM gives a word of rows that are read in their order; the others are refresh, and rows of its own that are
-/// opened. Measured in co-simulation at 100 MHz.
-const SDRAM_SHARE: f64 = 0.96;
-
-/// Bits of a byte on a serial line.
-const BITS_OF_A_BYTE: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The hardware of a case of the table.
+    fn designed(case: &str, board: &str, batch: u32) -> (Project, Design) {
+        let cases = crate::system::read().unwrap();
+        let case = cases.iter().find(|known| known.name == case).unwrap();
+        let run = case.runs.iter().find(|run| run.board == board && run.batch == batch).unwrap();
+        let training = crate::system::training(case, run, &()).unwrap();
+        let design = training.design(&training.ranges(&()).unwrap(), &()).unwrap();
+        (training.project, design)
+    }
+
+    /// A batch as a whole takes so many block memories that the store cannot hold the samples; in tiles it takes a little longer, and they stay.
+    #[test]
+    fn tiles_leave_the_store_its_memories() {
+        let (project, design) = designed("logistic_30", "tangnano20k", 64);
+        let store = project.store(&design.images.machine, store_needs(&design)).unwrap();
+        let tile = design.images.full.as_ref().unwrap().tile;
+        assert!(stay(&design, store) && tile.is_some(), "{tile:?}, {}", store.text());
+    }
+
+    /// Samples that no store holds come fastest to tiles beside which there is no room for the prediction.
+    #[test]
+    fn fast_input_leaves_other_programs_their_room() {
+        let (project, design) = designed("recommender_138_130_10", "tangnano20k", 64);
+        assert_eq!(crate::system::lacks(&project, &design.images.machine), None);
+    }
 
     #[test]
     fn the_slowest_bounds_the_speed() {

@@ -17,6 +17,7 @@ use crate::ranks;
 use crate::samples::Samples;
 use crate::serial::AttachedBoard;
 use crate::simulators::Simulator;
+use crate::supply::Epochs;
 use arch::Image;
 use arch::store::Pattern;
 use compiler::canonical::{self, Batch, Keep};
@@ -55,6 +56,8 @@ pub struct Programs {
     /// How many samples an epoch leaves over.
     left: usize,
     reduction: Reduction,
+    /// Its epochs, unless its samples are made up.
+    epochs: Option<Epochs>,
 }
 
 impl Programs {
@@ -79,6 +82,7 @@ impl Programs {
             batch: schedule.batch,
             left,
             reduction,
+            epochs: (!samples.are_made_up()).then(|| Epochs::new(samples.train.len(), schedule, rest)),
         })
     }
 
@@ -94,7 +98,7 @@ impl Programs {
         ranges: &NamedRanges,
         machines: Option<u32>,
     ) -> Result<Images, Failure> {
-        Images::compile(project, lowered, machines).map_err(|failure| match failure {
+        Images::compile(project, lowered, machines, self.epochs).map_err(|failure| match failure {
             Failure::DoesNotFit { source, mut diagnostics } if self.batch > 1 => {
                 let fits = |size: usize| {
                     canonicalise(project, program, &step_options(size, self.reduction))
@@ -370,10 +374,11 @@ fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize)
     if samples.plan.schedule.order == Order::Shuffled {
         return Some(Note::StoreIdle);
     }
-    if samples.plan.schedule.order == Order::Permuted && !board.permutes() {
+    let permuted = samples.plan.schedule.order == Order::Permuted;
+    if permuted && !board.permutes() {
         return Some(Note::StoreInOrder);
     }
-    let (pattern, batches) = (Pattern::of(image)?, (samples.train.len() / batch) as u64);
+    let (pattern, batches) = (Pattern::of(image, permuted)?, (samples.train.len() / batch) as u64);
     let needed = pattern.rows() * batches;
     let streams = || pattern.rows() < pattern.beats() && board.streams();
     (needed > u64::from(has)).then(|| Note::StoreTooSmall { needed, has, streams: streams() })

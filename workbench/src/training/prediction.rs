@@ -58,7 +58,7 @@ impl Prediction {
         let lowered = Lowered::prediction(project, &program, &file.ranges, progress)?;
         let images = match rung {
             Rung::Golden | Rung::Fixed => None,
-            Rung::Array | Rung::Rtl | Rung::Board => Some(Images::compile(project, &lowered, None)?),
+            Rung::Array | Rung::Rtl | Rung::Board => Some(Images::compile(project, &lowered, None, None)?),
         };
         let mut engine = EngineMaker::new(rung, &lowered, images.as_ref(), progress)?.engine(Which::Predict, signature);
         let values = predict(engine.as_mut(), &file.model, steps)?;
