@@ -76,8 +76,7 @@ impl Reading {
             language,
             reading: Options { set, entry: self.function.clone(), ..Options::default() },
             function: FunctionOptions { resident: self.resident.clone(), state: self.state.clone() },
-            records: None,
-            module: None,
+            ..Request::default()
         })
     }
 }
