@@ -6,7 +6,7 @@
 //!                       └─ the host keeps what later segments read
 //! ```
 //!
-//! The laws, which [`check`] holds:
+//! The laws, which [`check()`] holds:
 //!
 //! 1. Each point of each operation runs once, in some segment, and after all that wrote what it reads.
 //! 2. A tensor of a segment is a box of one of the program, with the same binary point; an operation is that of the program but for where boxes and loops

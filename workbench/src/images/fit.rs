@@ -133,7 +133,11 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
         let program = &segment.program;
         may_fit(segment, &spec)?;
         let number = known.iter().position(|(other, _)| other == program).unwrap_or_else(|| {
-            known.push((program.clone(), alone(program, &spec, &[], request, 0)));
+            let found = match &request.board {
+                Some(room) => on_board(program, &spec, &[], request, 0).ok_or_else(|| unheld(room)),
+                None => search::compile_fitted(program, &spec),
+            };
+            known.push((program.clone(), found));
             known.len() - 1
         });
         let compiled = known[number].1.as_ref().map_err(Refusal::clone)?;
@@ -144,7 +148,7 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
             covering.is_ok_and(|machine| room.beyond(&room.suited(&machine, &spec)) == 0)
         };
         match &request.board {
-            Some(room) if !holds(room) => Err(beyond(format!("{} holds no grid for it", room.title()), compiled.used)),
+            Some(room) if !holds(room) => Err(unheld(room)),
             _ => Ok((machine, compiled.cycles)),
         }
     };
@@ -159,6 +163,9 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
         }
     }
     let Fitted { machine, compiled } = fit(&programs, request).map_err(|unfit| unfit.refusal)?;
+    if let Some(room) = request.board.as_ref().filter(|room| room.beyond(&machine) > 0) {
+        return Err(unheld(room));
+    }
     let images: Vec<Compiled> = segments
         .iter()
         .map(|segment| compiled[number(segment, &programs).expect("all programs are there")].clone())
@@ -168,6 +175,10 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
 
 fn beyond(message: String, needed: Words) -> Refusal {
     Refusal::DoesNotFit { diagnostic: Box::new(Diagnostic::global(Code::Backend, message)), needed }
+}
+
+fn unheld(room: &Room) -> Refusal {
+    beyond(format!("{} does not hold this grid even with one operation at a time", room.title()), Words::default())
 }
 
 /// Refuse what cannot fit pads whose depths are given, wherever it lies.
@@ -199,41 +210,51 @@ fn alone(
     if let (Some(machines), 0) = (request.machines, number) {
         return search::compile_divided(program, spec, machines);
     }
-    let on_board = request.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
-        let found = |spec: &MachineSpec, given: &MachineSpec| {
-            let covering = |machine: &Machine| {
-                let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
-                Machine::try_from(spec.covering(&all)).ok().map(|machine| room.suited(&machine, given))
-            };
-            let beyond = |machine: &Machine| covering(machine).map_or(0, |machine| room.beyond(&machine));
-            let input = request.input.filter(|_| number == 0).map(|input| {
-                move |image: &Image| {
-                    let machine = covering(&image.machine);
-                    let machine = machine.map(|machine| with_shifters(&request.spec, machine, &[image]));
-                    machine.and_then(|spec| Machine::try_from(spec).ok()).map_or(0, |machine| input(image, &machine))
-                }
-            });
-            let input = input.as_ref().map(|input| input as &dyn Fn(&Image) -> u64);
-            search::compile_on_board(program, spec, Board { beyond: &beyond, input }).ok()
+    on_board(program, spec, others, request, number)
+        .map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
+}
+
+/// The same, if there is a board, and it holds one.
+fn on_board(
+    program: &Program,
+    spec: &MachineSpec,
+    others: &[Machine],
+    request: &FitRequest<'_>,
+    number: usize,
+) -> Option<Compiled> {
+    let room = request.board.as_ref().filter(|room| room.may_hold(spec))?;
+    let found = |spec: &MachineSpec, given: &MachineSpec| {
+        let covering = |machine: &Machine| {
+            let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
+            Machine::try_from(spec.covering(&all)).ok().map(|machine| room.suited(&machine, given))
         };
-        let held = |given: &MachineSpec| {
-            let compiled = found(spec, given)?;
-            if !room.has_late_pads(&room.suited(&compiled.image.machine, given)) {
-                return Some(compiled);
+        let beyond = |machine: &Machine| covering(machine).map_or(0, |machine| room.beyond(&machine));
+        let input = request.input.filter(|_| number == 0).map(|input| {
+            move |image: &Image| {
+                let machine = covering(&image.machine);
+                let machine = machine.map(|machine| with_shifters(&request.spec, machine, &[image]));
+                machine.and_then(|spec| Machine::try_from(spec).ok()).map_or(0, |machine| input(image, &machine))
             }
-            // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
-            let rows = MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(true)), ..spec.clone() };
-            let rows = if Machine::try_from(rows.clone()).is_ok() { rows } else { spec.clone() };
-            let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
-            if early == *spec { Some(compiled) } else { found(&early, &early).or(Some(compiled)) }
-        };
-        let apart = held(&MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(false)), ..spec.clone() });
-        if apart.as_ref().is_some_and(|apart| !apart.squeezed && apart.cycles_on_board == apart.cycles) {
-            return apart;
+        });
+        let input = input.as_ref().map(|input| input as &dyn Fn(&Image) -> u64);
+        search::compile_on_board(program, spec, Board { beyond: &beyond, input }).ok()
+    };
+    let held = |given: &MachineSpec| {
+        let compiled = found(spec, given)?;
+        if !room.has_late_pads(&room.suited(&compiled.image.machine, given)) {
+            return Some(compiled);
         }
-        apart.into_iter().chain(held(spec)).min_by_key(|compiled| compiled.cycles_on_board)
-    });
-    on_board.map_or_else(|| search::compile_fitted_without(program, spec, request.disabled), Ok)
+        // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
+        let rows = MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(true)), ..spec.clone() };
+        let rows = if Machine::try_from(rows.clone()).is_ok() { rows } else { spec.clone() };
+        let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
+        if early == *spec { Some(compiled) } else { found(&early, &early).or(Some(compiled)) }
+    };
+    let apart = held(&MachineSpec { pads_in_rows: spec.pads_in_rows.or(Some(false)), ..spec.clone() });
+    if apart.as_ref().is_some_and(|apart| !apart.squeezed && apart.cycles_on_board == apart.cycles) {
+        return apart;
+    }
+    apart.into_iter().chain(held(spec)).min_by_key(|compiled| compiled.cycles_on_board)
 }
 
 /// Accumulators and tables, which follow from the programs alone.
