@@ -79,6 +79,8 @@ fn the_plan_says_what_each_segment_takes() {
     let loading = sum("program_cycles") + sum("weight_cycles");
     assert_eq!(one[1].as_f64().unwrap(), sum("cycles_per_sample") + loading);
     assert_eq!(many[1].as_f64().unwrap(), (256.0 * sum("cycles_per_sample") + loading) / 256.0);
+    assert_eq!(plan["bytes_of_a_record"].as_f64().unwrap(), 2.0 * (sum("input_words") + sum("output_words")));
+    assert_eq!(plan["weight_bytes"].as_f64().unwrap(), 2.0 * sum("weight_words"));
     // Weights of four layers and the bias, each in the segments that read it: at least once.
     assert!(sum("weight_words") >= 1000.0, "{plan}");
 }

@@ -159,6 +159,7 @@ impl Segmented {
     /// The array is stuck.
     pub fn plan(&self, project: &Project) -> Result<Plan, Failure> {
         let costs = self.costs()?;
+        let bytes = u64::from(self.machine.word().div_ceil(8));
         let planned = self.segments.iter().zip(&costs).map(|((segment, _), cost)| {
             let lines = segment.program.operations.iter().map(|operation| line_of(project, operation.origin.span()));
             let lines: Vec<usize> = lines.filter(|&line| line > 0).collect();
@@ -179,6 +180,10 @@ impl Segmented {
             cycles_of_a_record_with_loading: [u64::from(self.per_step), MANY]
                 .map(|records| (records, sum(records)))
                 .to_vec(),
+            weight_bytes: costs.iter().map(|cost| cost.weight_words * bytes).sum(),
+            bytes_of_a_record: costs.iter().map(|cost| cost.input_words + cost.output_words).sum::<u64>() as f64
+                * bytes as f64
+                / f64::from(self.per_step),
         })
     }
 }
@@ -198,6 +203,10 @@ pub struct Plan {
     cycles_of_a_record: f64,
     /// How many records run at once, and cycles of each, loading included.
     cycles_of_a_record_with_loading: Vec<(u64, f64)>,
+    /// Bytes of weights and constants that all segments load, once for all records.
+    weight_bytes: u64,
+    /// Bytes that pass between host and grid for each record.
+    bytes_of_a_record: f64,
 }
 
 /// One segment.
@@ -239,6 +248,9 @@ impl Plan {
         for (records, cycles) in &self.cycles_of_a_record_with_loading {
             text += &format!("  {records:5} at once     {:>12}   (loading included)\n", figure(*cycles));
         }
+        let moved = self.bytes_of_a_record / self.cycles_of_a_record.max(1.0);
+        text += &format!("bytes of a record   {:>12}   ({moved:.1} per cycle)\n", figure(self.bytes_of_a_record));
+        text += &format!("bytes of weights    {:>12}   (once for all records)\n", self.weight_bytes);
         text
     }
 }

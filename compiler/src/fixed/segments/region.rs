@@ -21,8 +21,11 @@ impl Region {
         self.low.iter().zip(&self.high).map(|(low, high)| high - low).collect()
     }
 
-    /// The elements that an access touches over some loops.
+    /// The elements that an access touches over some loops; the first one, where it touches none.
     pub(super) fn of(index: &[Affine], loops: &[Range<i64>]) -> Region {
+        if loops.iter().any(Range::is_empty) {
+            return Region { low: vec![0; index.len()], high: vec![1; index.len()] };
+        }
         let spans: Vec<Range<i64>> = index.iter().map(|form| span(form, loops)).collect();
         let ends = |end: &dyn Fn(&Range<i64>) -> i64| spans.iter().map(|span| end(span) as u32).collect();
         Region { low: ends(&|span| span.start), high: ends(&|span| span.end) }
@@ -113,6 +116,15 @@ fn span(form: &Affine, loops: &[Range<i64>]) -> Range<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::IterId;
+
+    #[test]
+    fn an_access_touches_a_box() {
+        // a[7 - 2 * i + k], and nothing where a loop runs over nothing.
+        let index = [Affine { offset: 7, terms: vec![(IterId(0), -2), (IterId(1), 1)] }];
+        assert_eq!(Region::of(&index, &[1..4, 0..3]), Region { low: vec![1], high: vec![8] });
+        assert_eq!(Region::of(&index, &[1..4, 0..0]), Region { low: vec![0], high: vec![1] });
+    }
 
     #[test]
     fn elements_go_out_and_back() {
