@@ -35,6 +35,13 @@ fn networks_say_what_bounds_them() {
     fails(&["bench", "--networks", "resnet"], 2, &["there is no network `resnet`", "resnet8"]);
 }
 
+/// The small number of a normalisation is 0 as a word, as the limit of a rectifier is: each stands for its own constant.
+#[test]
+fn a_transformer_is_proven_from_its_source() {
+    let proven = done(&["prove", "programs/networks/transformer_small.onnx"]).stdout;
+    assert!(proven.contains("up to rounded constants | fixed = image: proven"), "{proven}");
+}
+
 /// A product of 256 values is rounded one after the other, in one PE.
 #[test]
 fn layers_have_cycles_and_slow_ones_are_named() {

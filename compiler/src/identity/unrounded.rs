@@ -2,7 +2,7 @@
 //!
 //! A word stands for `word * 2^-fraction`; the laws of [`crate::fixed`] tie alignments and shifts to fractions, so that an operation is its
 //! formula on these numbers. Constants are rounded to words: each is taken for the constant of the canonical program that it is the
-//! rounding of.
+//! rounding of, of the nest with the same result if there is one: 0 may be a small number in one and 0 in another.
 
 use super::draw::Draw;
 use super::evaluate::{Elements, Outcome, advance, has_points};
@@ -11,19 +11,18 @@ use super::value::{Arithmetic, Value};
 use crate::fixed::{self, Finish, Kind, Operand, Operation, Program, Role};
 use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::rounding::is_of_words;
-use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
+use crate::tensor::{self, Aggregate, Binary, Element, Nest, Node, Start, TensorId};
 use arch::division::Rounding;
 use arch::function::Function;
 use arch::isa::{Combine, UNLIMITED};
 
-/// The constants of a canonical program.
-fn constants(program: &tensor::Program) -> Vec<f64> {
-    let nodes = program.nests.iter().flat_map(|nest| &nest.body.nodes);
-    let written = nodes.filter_map(|node| match node {
+/// The constants of nests.
+fn constants<'a>(nests: impl Iterator<Item = &'a Nest> + Clone) -> Vec<f64> {
+    let written = nests.clone().flat_map(|nest| &nest.body.nodes).filter_map(|node| match node {
         Node::Constant(value) => Some(*value),
         _ => None,
     });
-    let starts = program.nests.iter().filter_map(|nest| match nest.start {
+    let starts = nests.filter_map(|nest| match nest.start {
         Start::Fill(value) => Some(value),
         _ => None,
     });
@@ -38,13 +37,15 @@ pub(super) fn has_numbers_beyond(program: &tensor::Program) -> bool {
         tensor::Role::Parameter(values) => Some(values),
         _ => None,
     });
-    constants(program).iter().any(beyond) || parameters.flat_map(|values| values.iter()).any(beyond)
+    constants(program.nests.iter()).iter().any(beyond) || parameters.flat_map(|values| values.iter()).any(beyond)
 }
 
 /// A fixed-point program at a draw.
 pub(super) struct Run<'a> {
     program: &'a Program,
     constants: Vec<f64>,
+    /// Those of the nests that write what a tensor is called after.
+    own: Vec<Vec<f64>>,
     elements: Vec<Vec<Value>>,
 }
 
@@ -92,7 +93,14 @@ impl<'a> Run<'a> {
                 (Role::Temporary | Role::Output, _) => vec![Value::ZERO; count],
             }
         });
-        let mut run = Run { program, constants: constants(canonical), elements: elements.collect() };
+        let own = program.tensors.iter().map(|tensor| {
+            let nests = canonical.nests.iter();
+            twin(&tensor.name).map_or_else(Vec::new, |twin| {
+                constants(nests.filter(|nest| canonical.tensors[nest.out.0].name == twin.name))
+            })
+        });
+        let (constants, own) = (constants(canonical.nests.iter()), own.collect());
+        let mut run = Run { program, constants, own, elements: elements.collect() };
         for operation in &program.operations {
             run.operation(operation, arithmetic);
         }
@@ -191,7 +199,7 @@ impl<'a> Run<'a> {
 
     /// The formula of an operation, with the places of its operands worked out.
     fn formula(&self, operation: &Operation, arithmetic: &Arithmetic) -> Kind<Source> {
-        let mut formula = operation.kind.map(|operand| self.source(operand, arithmetic));
+        let mut formula = operation.kind.map(|operand| self.source(operand, operation.out, arithmetic));
         // A mask is bounded where nothing is seen of it.
         if let Kind::MultiplyAdd { start, .. } = &mut formula
             && self.program.tensors[operation.out.0].name.ends_with(fixed::NEAR)
@@ -206,26 +214,32 @@ impl<'a> Run<'a> {
         let fraction = self.program.tensors[operation.out.0].fraction;
         match operation.kind {
             Kind::MultiplyAdd { finish: Finish::Positive(limit), .. } if limit != UNLIMITED => {
-                Some(self.constant(limit.into(), fraction, arithmetic))
+                Some(self.constant(operation.out, (limit.into(), fraction), arithmetic))
             }
             _ => None,
         }
     }
 
-    /// The constant that a word is the rounding of.
-    fn constant(&self, word: i64, fraction: i32, arithmetic: &Arithmetic) -> Value {
+    /// The constant that a word of the operation that writes `out` is the rounding of.
+    fn constant(&self, out: TensorId, (word, fraction): (i64, i32), arithmetic: &Arithmetic) -> Value {
         let (value, unit) = (libm::ldexp(word as f64, -fraction), libm::ldexp(1.0, -fraction));
         let distance = |constant: &f64| (constant - value).abs();
-        let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        arithmetic.constant(nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value))
+        let rounded_from = |constants: &[f64]| {
+            let nearest = constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            nearest.filter(|constant| distance(constant) <= unit / 2.0)
+        };
+        let constant = rounded_from(&self.own[out.0]).or_else(|| rounded_from(&self.constants));
+        arithmetic.constant(constant.unwrap_or(value))
     }
 
-    fn source(&self, operand: &Operand, arithmetic: &Arithmetic) -> Source {
+    fn source(&self, operand: &Operand, out: TensorId, arithmetic: &Arithmetic) -> Source {
         match operand {
             Operand::Read { tensor, index } => {
                 Source::Element(tensor.0, Form::of_element(&self.program.tensors[tensor.0].shape, index))
             }
-            Operand::Constant { word, fraction } => Source::Constant(self.constant(*word, *fraction, arithmetic)),
+            Operand::Constant { word, fraction } => {
+                Source::Constant(self.constant(out, (*word, *fraction), arithmetic))
+            }
         }
     }
 }
