@@ -96,12 +96,8 @@ fn every_segment_is_proven() {
 
 #[test]
 fn what_has_no_segments_says_so() {
-    fails(&small(&["explain"], &[]), 4, &["does not fit", "--segments"]);
-    fails(
-        &small(&["build"], &["--segments"]),
-        4,
-        &["does not fit", "`explain`, `eval` and `prove` take it in segments"],
-    );
+    fails(&small(&["explain"], &[]), 4, &["does not fit", "segments = \"auto\""]);
+    fails(&small(&["build"], &["--segments"]), 4, &["does not fit", "`prove` take it in segments"]);
     fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
     let folder = tempfile::tempdir().unwrap();
     let stream = file(folder.path(), "sum.tc", "def sum(float(N) x, float(N) s) -> (t) {\n  t(i) = s(i) + x(i)\n}\n");

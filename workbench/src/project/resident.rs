@@ -118,7 +118,7 @@ impl Project {
             return Err(Failure::Usage(says.to_owned()));
         }
         if self.segments_asked {
-            return Err(Failure::Usage("--segments: only functions run in segments".to_owned()));
+            return Err(Failure::Usage("segments: only functions run in segments".to_owned()));
         }
         if self.stays_asked.is_empty() {
             return Ok(());
