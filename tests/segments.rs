@@ -94,6 +94,16 @@ fn every_segment_is_proven() {
     assert!(document["checked"]["canonical"].as_str().unwrap().contains("identical polynomials"));
 }
 
+/// Three tables, of which no segment has more than two: they lie where the segment has room.
+#[test]
+fn tables_lie_in_their_segments() {
+    let machine =
+        ["pus=2", "pes_per_pu=2", "stream_words=2", "model_depth=256", "data_depth=128", "temporary_depth=128"];
+    let machine: Vec<&str> = machine.iter().flat_map(|key| ["--machine", key]).collect();
+    let proven = done(&[&["prove", "programs/kernels/lstm.tc", "--segments"], &machine[..]].concat()).stdout;
+    assert!(proven.lines().count() > 5 && !proven.contains("undecided"), "{proven}");
+}
+
 #[test]
 fn what_has_no_segments_says_so() {
     fails(&small(&["explain"], &[]), 4, &["does not fit", "segments = \"auto\""]);

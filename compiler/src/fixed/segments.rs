@@ -109,7 +109,14 @@ impl Segment {
             });
             program.operations.push(with_tables_of(moved, &mut tables));
         }
-        program.tables = tables.iter().map(|&table| whole.tables[table].clone()).collect();
+        let mut used = 0;
+        for table in tables {
+            let mut table = whole.tables[table].clone();
+            // They lie in the table memory one behind the other, as those of the whole program do.
+            table.usage.base = used;
+            used += table.entries.len() as u32;
+            program.tables.push(table);
+        }
         let named = whole.names.iter().filter_map(|(name, id)| Some((name.clone(), TensorId(*numbers.get(id)?))));
         program.names = named.collect();
         Segment { program, places, parts }

@@ -139,7 +139,12 @@ fn check_operation(whole: &Program, segment: &Segment, part: &Part, operation: &
         })
     };
     let table = |program: &Program, kind: &Kind| match kind {
-        Kind::Function { table, .. } => Some(program.tables[*table].clone()),
+        Kind::Function { table, .. } => {
+            let mut table = program.tables[*table].clone();
+            // Wherever it lies.
+            table.usage.base = 0;
+            Some(table)
+        }
         _ => None,
     };
     let as_first = |kind: Kind<_>| match kind {
