@@ -33,12 +33,6 @@ pub enum Optimisation {
     /// [`placed`](crate::placed)
     Firsts,
     /// [`placed`](crate::placed)
-    Reshards,
-    /// [`placed`](crate::placed)
-    Columns,
-    /// [`placed`](crate::placed)
-    Returns,
-    /// [`placed`](crate::placed)
     Padding,
     /// [`scheduled`](crate::scheduled)
     Order,
@@ -56,7 +50,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 15] = [
     Row {
         optimisation: Optimisation::Digits,
         name: "digits",
@@ -111,21 +105,6 @@ const ROWS: [Row; 18] = [
         optimisation: Optimisation::Firsts,
         name: "firsts",
         does: "an index whose first value is apart has it behind the others",
-    },
-    Row {
-        optimisation: Optimisation::Reshards,
-        name: "reshards",
-        does: "an index lies on the rows here and on all PEs there",
-    },
-    Row {
-        optimisation: Optimisation::Columns,
-        name: "columns",
-        does: "sums that leave the trees one by one go to the columns",
-    },
-    Row {
-        optimisation: Optimisation::Returns,
-        name: "returns",
-        does: "an index lies inside each PE here and on the columns there",
     },
     Row {
         optimisation: Optimisation::Padding,

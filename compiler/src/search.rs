@@ -22,7 +22,7 @@ use crate::fixed::Program;
 use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::optimisations::{Disabled, Optimisation};
-use crate::placed::place::{self, Placement};
+use crate::placed::place::{Placement, Places};
 use crate::placed::{self, Axis, blocks, carries, cost, doubles, firsts, layouts, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
@@ -309,10 +309,8 @@ const SMALLER_TILES: usize = 6;
 
 /// What placements are looked for of: the program as it is, with strided reads taken apart, with windows, and in blocks, what each becomes with tensors that are there twice or are copied, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is; the program as it is with its indices turned; and that with its last values apart.
-/// And whether it has many classes: then layouts bring what is carried and copied.
-fn variants(program: &placed::Program, machine: &Machine, disabled: Disabled) -> (Vec<placed::Program>, bool) {
+fn variants(program: &placed::Program, machine: &Machine, disabled: Disabled) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
-    let many_classes = place::has_many_classes(&variants[0].fixed);
     if disabled.uses(Optimisation::Carries) {
         variants.extend(carries::strides::split(&variants[0]));
     }
@@ -323,11 +321,11 @@ fn variants(program: &placed::Program, machine: &Machine, disabled: Disabled) ->
     if disabled.uses(Optimisation::Blocks) {
         variants.extend(blocks::variants(&variants[0], machine));
     }
-    if disabled.uses(Optimisation::Doubles) && !many_classes {
+    if disabled.uses(Optimisation::Doubles) {
         let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
         variants.extend(doubled);
     }
-    if disabled.uses(Optimisation::Copies) && !many_classes {
+    if disabled.uses(Optimisation::Copies) {
         variants.extend(doubles::copied(&variants[0]));
     }
     if disabled.uses(Optimisation::Pieces) {
@@ -340,7 +338,7 @@ fn variants(program: &placed::Program, machine: &Machine, disabled: Disabled) ->
         variants.extend(apart);
     }
     variants.extend(turned);
-    (variants, many_classes)
+    variants
 }
 
 /// The best of what has been tried, and what else there was.
@@ -401,16 +399,8 @@ impl Tried {
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
-    let (variants, many_classes) = variants(program, machine, limits.disabled);
-    // Leaner layouts than the fastest only where that does not fit.
-    let (fastest, leaner) = layouts::PRICES.split_at(1);
-    let rounds = if many_classes { vec![Some(fastest), Some(leaner)] } else { vec![None] };
-    for prices in rounds {
-        if tried.best.is_some() {
-            break;
-        }
-        search_among(&variants, limits, choice, prices, &mut tried)?;
-    }
+    let variants = variants(program, machine, limits.disabled);
+    search_among(&variants, limits, choice, &mut tried)?;
     let Some(built) = tried.best else {
         if let Some(refusal) = tried.refused {
             return Err(refusal);
@@ -421,85 +411,97 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
     Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, disabled: limits.disabled })
 }
 
-/// Place and schedule variants of a program; with `prices` of words by layouts alone.
+/// Place and schedule variants of a program.
 fn search_among(
     variants: &[placed::Program],
     limits: Limits<'_>,
     choice: Choice,
-    prices: Option<&[u64]>,
     tried: &mut Tried,
 ) -> Result<(), Refusal> {
     let machine = limits.machine;
-    let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut operations = pieces.fixed.operations.iter();
-        let unit = machine.scalar()
-            && prices.is_none()
-            && choice == Choice::Best
-            && operations.any(|operation| cost::can_be_scalar(&pieces.fixed, operation));
+        let can_be_scalar = |operation| cost::can_be_scalar(&pieces.fixed, operation);
+        let unit = machine.scalar() && choice == Choice::Best && operations.any(can_be_scalar);
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
-            let mut scheduled = 0;
-            let place = || place::place(&pieces.fixed, machine, unit, limits.disabled, prices);
-            let placements = match choice {
-                Choice::Best => place(),
+            let places = Places::of(&pieces.fixed, machine, unit, limits.disabled);
+            match choice {
+                // Leaner layouts than the fastest only where these do not fit.
+                Choice::Best => {
+                    for &price in layouts::PRICES {
+                        if search_placements(
+                            (number, pieces, unit),
+                            places.at(price),
+                            (limits, choice),
+                            &mut seen,
+                            tried,
+                        )? > 0
+                        {
+                            break;
+                        }
+                    }
+                }
                 // One placement of one variant.
-                Choice::Spread { number: wanted } if wanted % variants.len() != number => continue,
+                Choice::Spread { number: wanted } if wanted % variants.len() != number => {}
                 Choice::Spread { number: wanted } => {
-                    place::elsewhere(&pieces.fixed, machine, limits.disabled, wanted / variants.len(), place)
+                    let placements = places.elsewhere(wanted / variants.len());
+                    search_placements((number, pieces, unit), placements, (limits, choice), &mut seen, tried)?;
                 }
-            };
-            for placement in placements {
-                // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
-                let reach = if scheduled < 2 { 8 } else { 2 };
-                let far = tried.best.as_ref().is_some_and(|best| {
-                    let cycles = placement.cost.cycles();
-                    if prices.is_some() { 8 * cycles > 9 * best.cycles } else { cycles > reach * best.cycles }
-                });
-                let enough = match choice {
-                    Choice::Best => {
-                        scheduled == if prices.is_some() { SCHEDULED_LAYOUTS } else { SCHEDULED_PLACEMENTS }
-                    }
-                    Choice::Spread { .. } => scheduled == 1,
-                };
-                if enough || far {
-                    break;
-                }
-                if seen.iter().any(|other| other.lies_as(&placement)) {
-                    scheduled += usize::from(!placement.beside);
-                    continue;
-                }
-                let placed = placement.clone().of_program(pieces);
-                let kept = limits.board.map(|_| build::kept_words(&placed, machine));
-                if let Some(kept) = kept.filter(|&kept| limits.missing(kept, 0) > 0) {
-                    // What is kept alone is too much.
-                    tried.add(Err(kept), placement.cost.cycles(), limits);
-                    continue;
-                }
-                let built = match build(&placed, limits, choice, unit) {
-                    Err(refusal @ Refusal::DoesNotFit { .. }) => {
-                        tried.refused.get_or_insert(refusal);
-                        Err(NEVER)
-                    }
-                    // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
-                    Err(_) if number > 0 => Err(NEVER),
-                    Ok(Ok(built)) if number > 0 && built.loads(machine, limits.disabled) > most_loads => Err(NEVER),
-                    Ok(Ok(built)) => tried.runs(built, limits),
-                    other => other?,
-                };
-                scheduled += usize::from(tried.add(built, placement.cost.cycles(), limits) && !placement.beside);
-                seen.push(placement);
             }
         }
     }
     Ok(())
 }
 
-/// Placements of a program that are scheduled, of those with the least estimated cost.
-const SCHEDULED_PLACEMENTS: usize = 6;
+/// Schedule placements of a variant, by its number, with or without the scalar unit; how many were built.
+fn search_placements(
+    (number, pieces, unit): (usize, &placed::Program, bool),
+    placements: Vec<Placement>,
+    (limits, choice): (Limits<'_>, Choice),
+    seen: &mut Vec<Placement>,
+    tried: &mut Tried,
+) -> Result<usize, Refusal> {
+    let machine = limits.machine;
+    let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
+    let mut scheduled = 0;
+    for placement in placements {
+        // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
+        let reach = if scheduled < 2 { 8 } else { 2 };
+        let far = tried.best.as_ref().is_some_and(|best| placement.cost.cycles() > reach * best.cycles);
+        if scheduled == SCHEDULED_PLACEMENTS || far {
+            break;
+        }
+        if seen.iter().any(|other| other.lies_as(&placement)) {
+            scheduled += 1;
+            continue;
+        }
+        let placed = placement.clone().of_program(pieces);
+        let kept = limits.board.map(|_| build::kept_words(&placed, machine));
+        if let Some(kept) = kept.filter(|&kept| limits.missing(kept, 0) > 0) {
+            // What is kept alone is too much.
+            tried.add(Err(kept), placement.cost.cycles(), limits);
+            continue;
+        }
+        let built = match build(&placed, limits, choice, unit) {
+            Err(refusal @ Refusal::DoesNotFit { .. }) => {
+                tried.refused.get_or_insert(refusal);
+                Err(NEVER)
+            }
+            // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
+            Err(_) if number > 0 => Err(NEVER),
+            Ok(Ok(built)) if number > 0 && built.loads(machine, limits.disabled) > most_loads => Err(NEVER),
+            Ok(Ok(built)) => tried.runs(built, limits),
+            other => other?,
+        };
+        scheduled += usize::from(tried.add(built, placement.cost.cycles(), limits));
+        seen.push(placement);
+    }
+    Ok(scheduled)
+}
 
-/// The same of layouts of a program that is long.
-const SCHEDULED_LAYOUTS: usize = 2;
+/// Placements of a program that are scheduled, of those with the least estimated cost.
+const SCHEDULED_PLACEMENTS: usize = 24;
 
 /// Instructions that may load the tensors of a program that is not as it was written.
 const MOST_LOADS: usize = 64;

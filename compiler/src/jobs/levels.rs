@@ -177,12 +177,19 @@ impl Job {
 
     /// The same work as jobs with at most as many loops as an instruction has: loops that run once vanish, loops that walk straight on are
     /// joined, and what is still too deep is unrolled from the outside. `None`: too many summed loops.
-    fn fit_levels(mut self, machine: &Machine) -> Option<Vec<Job>> {
-        for level in (0..self.loops.len()).rev() {
-            if self.loops[level] == 1 {
-                self = self.fix_loop(level, 0);
-            }
+    fn fit_levels(self, machine: &Machine) -> Option<Vec<Job>> {
+        self.without_single_runs().fit_joined(machine)
+    }
+
+    /// The same without loops that run once.
+    pub(crate) fn without_single_runs(mut self) -> Job {
+        for level in (0..self.loops.len()).rev().filter(|&level| self.loops[level] == 1).collect::<Vec<usize>>() {
+            self = self.fix_loop(level, 0);
         }
+        self
+    }
+
+    fn fit_joined(mut self, machine: &Machine) -> Option<Vec<Job>> {
         for level in (0..self.loops.len()).rev() {
             self.join(level);
         }

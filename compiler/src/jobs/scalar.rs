@@ -109,6 +109,6 @@ pub(crate) fn in_parts(program: &Program, parts: u32, machine: &Machine) -> Prog
         done.push(rest);
         done
     };
-    let jobs = program.jobs.iter().cloned().flat_map(cut).collect();
+    let jobs = program.jobs.iter().cloned().flat_map(cut).map(Job::without_single_runs).collect();
     Program { jobs, ..program.clone() }
 }

@@ -347,7 +347,7 @@ pub(crate) fn load(
         (Axis::Column, None) if in_columns.is_some() => vec![],
         (Axis::Column, None) => vec![(Walk::Column(d), lanes)],
         (Axis::Grid, _) => vec![(Walk::Group(d), lanes.div_ceil(words))],
-        (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
+        (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows)],
     };
     let mut result = Vec::new();
     let parts = parts(storage, machine, machine.loops() as usize, &lane_loops).into_iter();
@@ -357,10 +357,17 @@ pub(crate) fn load(
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
+        let ends_tall = part
+            .tails
+            .iter()
+            .any(|tail| storage.axes[tail.dimension] == Axis::Tall && !part.turned.contains(&tail.dimension));
         for bound in &mut lanes.bounds {
+            // Whole groups, and whole columns: what is beyond the tensor's end is filled with zeros.
             if bound.axis == Axis::Grid && bound.low == 0 {
-                // Whole groups: what is beyond the tensor's end is filled with zeros.
                 bound.high = bound.high.next_multiple_of(words);
+            }
+            if bound.axis == Axis::Row && ends_tall {
+                bound.high = rows;
             }
         }
         let load = Load {

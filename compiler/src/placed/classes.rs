@@ -19,8 +19,6 @@ pub(crate) struct Classes {
     pub(crate) iterators: Vec<Vec<usize>>,
     /// Classes that may leave the PE, longest first.
     pub(crate) movable: Vec<usize>,
-    /// Pairs of classes that meet in a tensor or an operation.
-    pub(crate) meet: BTreeSet<(usize, usize)>,
     /// Classes two indices of which meet in one tensor or operation, so that none of them can leave the PE.
     pub(crate) tangled: BTreeSet<usize>,
     /// Length of the longest index of each class.
@@ -49,16 +47,11 @@ impl Classes {
 
     /// The classes of a program.
     pub(crate) fn of(program: &Program) -> Classes {
-        Classes::with_reshards(program, &[])
-    }
-
-    /// The classes of a program in which the results of some operations, along one iterator each, need not lie where that does.
-    pub(crate) fn with_reshards(program: &Program, reshards: &[(usize, usize)]) -> Classes {
-        classes(program, reshards)
+        classes(program)
     }
 }
 
-fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
+fn classes(program: &Program) -> Classes {
     let mut count = 0;
     let mut fresh = |n: usize| -> Vec<usize> {
         count += n;
@@ -73,7 +66,7 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
         for_each_access(operation, |tensor, index, written| {
             for (affine, &dimension) in index.iter().zip(&tensors[tensor.0]) {
                 if let Some(iterator) = affine.as_iterator() {
-                    if written && (reshards.contains(&(number, iterator.0)) || carried.contains(&(number, iterator))) {
+                    if written && carried.contains(&(number, iterator)) {
                         continue;
                     }
                     let (a, b) = (find(&mut parents, dimension), find(&mut parents, own[iterator.0]));
@@ -102,7 +95,7 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     tensors.iter_mut().flatten().for_each(&mut root);
     iterators.iter_mut().flatten().for_each(&mut root);
     let mut stays: BTreeSet<usize> = (0..count).filter(|&n| local[n]).map(|n| find(&mut parents, n)).collect();
-    let (mut meet, mut tangled) = (BTreeSet::new(), BTreeSet::new());
+    let mut tangled = BTreeSet::new();
     for group in tensors.iter().chain(&iterators) {
         for (n, &a) in group.iter().enumerate() {
             for &b in &group[n + 1..] {
@@ -111,7 +104,6 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
                     stays.insert(a);
                     tangled.insert(a);
                 }
-                meet.insert((a.min(b), a.max(b)));
             }
         }
     }
@@ -119,7 +111,7 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     let mut movable: Vec<usize> =
         extents.iter().filter(|&(class, &extent)| extent > 1 && !stays.contains(class)).map(|(&c, _)| c).collect();
     movable.sort_by_key(|class| std::cmp::Reverse(extents[class]));
-    Classes { tensors, iterators, movable, meet, tangled, extents }
+    Classes { tensors, iterators, movable, tangled, extents }
 }
 
 /// The largest extent of each class.

@@ -34,11 +34,6 @@ fn ragged(operation: &Operation, axes: &[Axis], machine: &Machine) -> Option<usi
     (0..axes.len()).find(|&i| axes[i] == Axis::Tall && operation.iterators[i].high % rows != 0)
 }
 
-/// Whether there is any.
-pub(crate) fn exists(program: &Program, iterators: &[Vec<Axis>], machine: &Machine) -> bool {
-    program.operations.iter().zip(iterators).any(|(operation, axes)| ragged(operation, axes, machine).is_some())
-}
-
 /// Whether it does no harm that operations compute with the padding of their tall iterators, too.
 pub(crate) fn is_harmless(
     program: &Program,

@@ -16,9 +16,8 @@ use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::optimisations::Disabled;
 use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
-use crate::placed::{
-    self, blocks, constants, doubles, firsts, layouts, pieces, place, slices, tile, windows, write_back,
-};
+use crate::placed::place::Places;
+use crate::placed::{self, blocks, constants, doubles, firsts, layouts, pieces, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -94,13 +93,8 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "place",
-        does: "placed: the cheapest axis of each index, wherever it lay",
-        run: |text, machine| of_placed(text, machine, |p, m| fastest(p, m, false)),
-    },
-    Pass {
-        name: "layouts",
-        does: "placed: the cheapest axis of each index by itself, with copies of what is read elsewhere",
-        run: |text, machine| of_placed(text, machine, |p, m| fastest(p, m, true)),
+        does: "placed: the cheapest axis of each index, wherever it lay, with copies of what is read elsewhere",
+        run: |text, machine| of_placed(text, machine, fastest),
     },
     Pass {
         name: "cost",
@@ -189,10 +183,9 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
     Ok(result.to_string())
 }
 
-/// With the placement that is estimated to take least, by classes of indices or each index by itself.
-fn fastest(program: &placed::Program, machine: &Machine, layouts: bool) -> placed::Program {
-    let prices = layouts.then_some(layouts::PRICES);
-    let first = place::place(&program.fixed, machine, false, Disabled::NOTHING, prices).into_iter().find(|p| !p.beside);
+/// With the placement that is estimated to take least.
+fn fastest(program: &placed::Program, machine: &Machine) -> placed::Program {
+    let first = Places::of(&program.fixed, machine, false, Disabled::NOTHING).at(layouts::PRICES[0]).into_iter().next();
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 

@@ -82,7 +82,6 @@ fn cycles(optimisation: Optimisation, climbed: impl Fn(Disabled) -> Climb) -> (f
 const RECOMMENDER: &str = include_str!("../../../programs/recommender.t");
 const LAYERS: &str = include_str!("../../../programs/backpropagation.t");
 const NETWORK: &str = include_str!("../../../programs/backpropagation4.t");
-const MLP: &str = include_str!("../../../programs/kernels/mlp.tc");
 
 #[test]
 fn each_makes_a_program_faster() {
@@ -121,7 +120,6 @@ fn each_makes_a_program_faster() {
             Optimisation::Loading => {
                 of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", optimisation)
             }
-            Optimisation::Columns => of(MLP, optimisation),
             Optimisation::Pieces | Optimisation::Order => {
                 cycles(optimisation, training(RECOMMENDER, "m = 138, n = 130, k = 10"))
             }
@@ -131,13 +129,7 @@ fn each_makes_a_program_faster() {
                 let small = MachineSpec { data_depth, temporary_depth, ..grid(2, 4) };
                 cycles(optimisation, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)], small))
             }
-            Optimisation::Returns => {
-                let (data_depth, temporary_depth) = (Some(1024), Some(512));
-                let roomy = MachineSpec { data_depth, temporary_depth, ..grid(16, 4) };
-                cycles(optimisation, batches(LAYERS, &[("l1", 32.0), ("l2", 16.0), ("l3", 4.0)], roomy))
-            }
             Optimisation::Firsts => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
-            Optimisation::Reshards => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 131, l3 = 67, l4 = 11")),
             Optimisation::Padding => cycles(optimisation, training(NETWORK, "l1 = 65, l2 = 140, l3 = 140, l4 = 40")),
         };
         assert!(with < without, "{optimisation}: {with} cycles with it, {without} without");

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Bench, Global};
 use crate::output::{self, Talk};
+use compiler::optimisations::Disabled;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
@@ -33,7 +34,7 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
         let network = wanted[number];
         let [rows, columns] = network.grid;
         talk.detail(format!("{}, {rows} x {columns}, {} records per step", network.name, network.records));
-        networks::measure(network, &())
+        networks::measure(network, Disabled::NOTHING, &())
     };
     let rows: Result<Vec<Row>, Failure> = crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect();
     let rows = rows?;

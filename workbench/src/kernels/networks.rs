@@ -12,6 +12,7 @@ use crate::library;
 use crate::progress::Progress;
 use crate::project::{Project, Request};
 use arch::{Code, Diagnostic};
+use compiler::optimisations::Disabled;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::array::Array;
@@ -112,11 +113,11 @@ pub fn read() -> Result<Vec<Network>, Failure> {
     table.map_err(|error| Failure::about(&source, vec![Diagnostic::global(Code::Config, error.to_string())]))
 }
 
-/// Compile a network and measure it.
+/// Compile a network, with fewer optimisations if that is asked for, and measure it.
 ///
 /// # Errors
 /// Its file is not there, or is wrong; words differ.
-pub fn measure(network: &Network, progress: &dyn Progress) -> Result<Row, Failure> {
+pub fn measure(network: &Network, disabled: Disabled, progress: &dyn Progress) -> Result<Row, Failure> {
     let [pus, pes_per_pu] = network.grid;
     let own = [("pus", pus), ("pes_per_pu", pes_per_pu), ("output_words", network.output_words)];
     let keys = own.into_iter().chain(MACHINE);
@@ -125,7 +126,7 @@ pub fn measure(network: &Network, progress: &dyn Progress) -> Result<Row, Failur
     let records = Some(RecordsPerStep::Count(network.records));
     let project = Project::open(&Request { program: Some(path), machine, records, ..Request::default() })?;
     let begun = Instant::now();
-    let function = Function::new(&project, None, progress);
+    let function = Function::new(&project.disabled(disabled), None, progress);
     let row = Row {
         name: network.name.clone(),
         grid: network.grid,

@@ -48,7 +48,8 @@ struct Lines {
 }
 
 /// The variables and tables that are not eliminated yet.
-struct Rest {
+#[derive(Clone)]
+pub(crate) struct Rest {
     /// Per variable the values that are left.
     values: Vec<Vec<usize>>,
     /// By number; they come and go.
@@ -65,50 +66,74 @@ struct Rest {
     exact: bool,
 }
 
-/// The cheapest choice of values, each variable with one of so many; `None` if there is none. Tables have at most `most` entries.
-pub(crate) fn eliminate(sizes: &[usize], factors: Vec<Factor>, most: u64) -> Option<Choice> {
-    let mut rest = Rest {
-        values: sizes.iter().map(|&size| (0..size).collect()).collect(),
-        factors: BTreeMap::new(),
-        of: vec![BTreeSet::new(); sizes.len()],
-        next: 0,
-        entries: vec![Some(0); sizes.len()],
-        order: BTreeSet::new(),
-        work: 0,
-        exact: true,
-    };
-    for factor in factors {
-        rest.add(factor);
-    }
-    (0..sizes.len()).for_each(|variable| rest.measure(variable));
-    rest.prune();
-    let (mut gone, mut cost) = (Vec::new(), 0u64);
-    while let Some(&(entries, variable)) = rest.order.first() {
-        if entries > most {
-            rest.narrow(variable);
-            continue;
-        }
-        let (last, left) = rest.take(variable);
-        gone.push(last);
-        match left {
-            Factor { variables, costs } if variables.is_empty() => cost = cost.saturating_add(costs[0]),
-            left => rest.add(left),
-        }
-        gone.iter().last().into_iter().flat_map(|last| &last.others).for_each(|(other, _)| rest.measure(*other));
-    }
-    if cost >= NEVER {
-        return None;
-    }
-    let mut values = vec![0; sizes.len()];
-    for Gone { variable, others, best } in gone.iter().rev() {
-        let place = |(other, left): &(usize, Vec<usize>)| left.binary_search(&values[*other]).unwrap_or(0);
-        let at = others.iter().fold(0, |at, other| at * other.1.len() + place(other));
-        values[*variable] = best[at];
-    }
-    Some(Choice { cost, values, work: rest.work, exact: rest.exact })
-}
-
 impl Rest {
+    /// Variables with so many values each, without those that are impossible.
+    pub(crate) fn new(sizes: &[usize], factors: Vec<Factor>) -> Rest {
+        let mut rest = Rest {
+            values: sizes.iter().map(|&size| (0..size).collect()).collect(),
+            factors: BTreeMap::new(),
+            of: vec![BTreeSet::new(); sizes.len()],
+            next: 0,
+            entries: vec![Some(0); sizes.len()],
+            order: BTreeSet::new(),
+            work: 0,
+            exact: true,
+        };
+        for factor in factors {
+            rest.add(factor);
+        }
+        (0..sizes.len()).for_each(|variable| rest.measure(variable));
+        rest.prune((0..sizes.len()).collect());
+        rest
+    }
+
+    /// A table of one variable more, over all values that it once had.
+    pub(crate) fn weigh(&mut self, variable: usize, cost: impl Fn(usize) -> u64) {
+        let costs = self.values[variable].iter().map(|&value| cost(value)).collect();
+        self.add(Factor { variables: vec![variable], costs });
+    }
+
+    /// Only these values of a variable; `None` if none of them is left.
+    pub(crate) fn only(mut self, variable: usize, may: impl Fn(usize) -> bool) -> Option<Rest> {
+        let values = self.values[variable].iter().enumerate();
+        let kept: Vec<usize> = values.filter(|&(_, &value)| may(value)).map(|(at, _)| at).collect();
+        if kept.is_empty() {
+            return None;
+        }
+        self.keep(variable, &kept);
+        self.prune(self.around(variable).into_iter().collect());
+        Some(self)
+    }
+
+    /// The cheapest choice of values, one per variable; `None` if there is none. Tables have at most `most` entries.
+    pub(crate) fn cheapest(mut self, most: u64) -> Option<Choice> {
+        self.work += self.factors.values().map(|factor| factor.costs.len() as u64).sum::<u64>();
+        let (mut gone, mut cost) = (Vec::new(), 0u64);
+        while let Some(&(entries, variable)) = self.order.first() {
+            if entries > most {
+                self.narrow(variable);
+                continue;
+            }
+            let (last, left) = self.take(variable);
+            gone.push(last);
+            match left {
+                Factor { variables, costs } if variables.is_empty() => cost = cost.saturating_add(costs[0]),
+                left => self.add(left),
+            }
+            gone.iter().last().into_iter().flat_map(|last| &last.others).for_each(|(other, _)| self.measure(*other));
+        }
+        if cost >= NEVER {
+            return None;
+        }
+        let mut values = vec![0; self.values.len()];
+        for Gone { variable, others, best } in gone.iter().rev() {
+            let place = |(other, left): &(usize, Vec<usize>)| left.binary_search(&values[*other]).unwrap_or(0);
+            let at = others.iter().fold(0, |at, other| at * other.1.len() + place(other));
+            values[*variable] = best[at];
+        }
+        Some(Choice { cost, values, work: self.work, exact: self.exact })
+    }
+
     fn add(&mut self, factor: Factor) {
         for &variable in &factor.variables {
             self.of[variable].insert(self.next);
@@ -183,8 +208,7 @@ impl Rest {
     /// A table that mentions a variable, with that variable last.
     fn lines(&self, table: &Factor, variable: usize, others: &[usize]) -> Lines {
         let size = |variable: &usize| self.values[*variable].len();
-        let at = table.variables.iter().position(|&known| known == variable).expect("it is one of its tables");
-        let (own, step) = (size(&variable), table.variables[at + 1..].iter().map(size).product::<usize>());
+        let (own, step) = (size(&variable), self.step(table, variable));
         let costs = if step == 1 {
             table.costs.clone()
         } else {
@@ -205,13 +229,20 @@ impl Rest {
 
     /// The least that each value of a variable costs in a table.
     fn least(&self, table: &Factor, variable: usize) -> Vec<u64> {
-        let lines = self.lines(table, variable, &[]);
-        let size = self.values[variable].len();
+        let (size, step) = (self.values[variable].len(), self.step(table, variable));
         let mut least = vec![NEVER; size];
-        for line in lines.costs.chunks(size) {
-            least.iter_mut().zip(line).for_each(|(least, cost)| *least = (*cost).min(*least));
+        for block in table.costs.chunks(size * step) {
+            for (least, costs) in least.iter_mut().zip(block.chunks(step)) {
+                *least = costs.iter().fold(*least, |least, &cost| least.min(cost));
+            }
         }
         least
+    }
+
+    /// Entries of a table from one value of a variable to the next.
+    fn step(&self, table: &Factor, variable: usize) -> usize {
+        let at = table.variables.iter().position(|&known| known == variable).expect("it is one of its tables");
+        table.variables[at + 1..].iter().map(|&other| self.values[other].len()).product()
     }
 
     /// Let the widest variable of a table that would be too large keep the better half of its values, by the least that each costs in its tables.
@@ -222,6 +253,7 @@ impl Rest {
         let size = self.values[widest].len();
         let mut sums = vec![0u64; size];
         for number in &self.of[widest] {
+            self.work += self.factors[number].costs.len() as u64;
             let least = self.least(&self.factors[number], widest);
             sums.iter_mut().zip(least).for_each(|(sum, cost)| *sum += cost);
         }
@@ -237,8 +269,7 @@ impl Rest {
         let size = self.values[variable].len();
         for number in self.of[variable].clone() {
             let mut table = self.factors.remove(&number).expect("it is there");
-            let at = table.variables.iter().position(|&known| known == variable).expect("it is one of its tables");
-            let step: usize = table.variables[at + 1..].iter().map(|&other| self.values[other].len()).product();
+            let step = self.step(&table, variable);
             let blocks = table.costs.chunks(size * step);
             table.costs = blocks
                 .flat_map(|block| kept.iter().flat_map(move |&value| &block[value * step..][..step]))
@@ -251,9 +282,8 @@ impl Rest {
         around.into_iter().chain([variable]).for_each(|other| self.measure(other));
     }
 
-    /// Leave out values that some table has for no choice of its other variables.
-    fn prune(&mut self) {
-        let mut open: BTreeSet<usize> = (0..self.values.len()).collect();
+    /// Leave out values, first of some variables, that some table has for no choice of its other variables.
+    fn prune(&mut self, mut open: BTreeSet<usize>) {
         while let Some(variable) = open.pop_first() {
             let size = self.values[variable].len();
             let mut possible = vec![true; size];
@@ -272,7 +302,7 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Factor, MOST_ENTRIES, NEVER, eliminate};
+    use super::{Choice, Factor, MOST_ENTRIES, NEVER, Rest};
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -317,7 +347,7 @@ mod tests {
             let (sizes, factors) = random(seed);
             let best =
                 all(&sizes).iter().map(|values| cost(&sizes, &factors, values)).min().filter(|&best| best < NEVER);
-            let found = eliminate(&sizes, factors.clone(), MOST_ENTRIES);
+            let found = Rest::new(&sizes, factors.clone()).cheapest(MOST_ENTRIES);
             assert_eq!(found.as_ref().map(|found| found.cost), best, "{seed}");
             if let Some(Choice { cost: least, values, exact, .. }) = found {
                 assert_eq!(cost(&sizes, &factors, &values), least, "{seed}");
@@ -325,7 +355,7 @@ mod tests {
                 possible += 1;
             }
             // With small tables it is no better, and says so.
-            if let Some(found) = eliminate(&sizes, factors.clone(), 8) {
+            if let Some(found) = Rest::new(&sizes, factors.clone()).cheapest(8) {
                 assert_eq!(cost(&sizes, &factors, &found.values), found.cost, "{seed}");
                 assert!(
                     best.is_some_and(|best| if found.exact { found.cost == best } else { found.cost >= best }),
@@ -341,7 +371,7 @@ mod tests {
         let work = |length: usize| {
             let costs = (0..144).map(|n| n * 7919 % 101).collect::<Vec<u64>>();
             let factors = (1..length).map(|n| Factor { variables: vec![n - 1, n], costs: costs.clone() }).collect();
-            eliminate(&vec![12; length], factors, MOST_ENTRIES).expect("it is possible").work
+            Rest::new(&vec![12; length], factors).cheapest(MOST_ENTRIES).expect("it is possible").work
         };
         assert!(work(512) as f64 <= 2.2 * work(256) as f64);
     }

@@ -6,7 +6,7 @@
 //! Each tensor and each operation is a variable, its layouts are the values. An operation costs its cycles, which follow from where it computes and
 //! where its result lies ([`Cost::of_operation`]; what the buses cannot do is impossible), and reads a tensor only where that
 //! lies as its iterators do. So a weight is one variable for all that read and write it. What the grid computes may lie somewhere, and a copy of
-//! it where the buses take it ([`copies`]): who reads it takes the one or the other. The cheapest choice is exact ([`mod@eliminate`]).
+//! it where the buses take it ([`copies`]): who reads it takes the one or the other. The cheapest choice is exact ([`eliminate`]).
 //! Words have a price: with a higher one, memory is spared for cycles, and with several there is a choice for the machine.
 
 pub(crate) mod copies;
@@ -15,14 +15,12 @@ pub(crate) mod eliminate;
 use super::axis::Axis;
 use super::carries;
 use super::cost::{self, Cost};
-use super::padding;
 use super::place::Placement;
 use crate::fixed::{self, Finish, Kind, Operation, for_each_access};
 use crate::optimisations::{Disabled, Optimisation};
 use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
-use eliminate::{Factor, NEVER, eliminate};
-use std::collections::BTreeMap;
+use eliminate::{Choice, Factor, NEVER, Rest};
 
 /// Prices of a word in each PE, in parts of a cycle; the first one only decides between layouts of the same speed.
 pub(crate) const PRICES: &[u64] = &[1, PART / 16, PART, 16 * PART, 256 * PART];
@@ -35,21 +33,25 @@ pub(crate) type Layout = Vec<Axis>;
 
 /// Where a tensor lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Lies {
+pub(crate) struct Lies {
     home: Layout,
     /// Where a copy of it lies, and the cycles in which that is made.
     copy: Option<(Layout, u64)>,
 }
 
 /// Where indices may lie.
-struct Graph<'a> {
+pub(crate) struct Graph<'a> {
     program: &'a fixed::Program,
     machine: &'a Machine,
     disabled: Disabled,
+    /// Whether the scalar unit does what it can.
+    unit: bool,
     /// Per tensor.
-    tensors: Vec<Vec<Lies>>,
+    pub(crate) tensors: Vec<Vec<Lies>>,
     /// Per operation.
     operations: Vec<Vec<Layout>>,
+    /// What operations cost, and which layouts they read.
+    rest: Rest,
 }
 
 /// All layouts of indices each of which may lie on some axes.
@@ -93,8 +95,28 @@ fn inside(operation: &Operation) -> Vec<bool> {
     inside
 }
 
+/// Whether the elements before the first one of a result that changes over to all PEs are written by their numbers: a rough mask computes with them, too.
+fn begins_written(program: &fixed::Program, operation: &Operation, axes: &[Axis], out: &[Axis]) -> bool {
+    operation.out_index.iter().zip(out).enumerate().all(|(dimension, (form, &to))| {
+        let Some(iterator) = form.as_iterator().filter(|i| to == Axis::Tall && axes[i.0] != to) else { return true };
+        let written = |element: i64| {
+            let mut writers = program.operations.iter().filter(|other| other.out == operation.out);
+            writers.any(|other| other.out_index[dimension].as_constant() == Some(element))
+        };
+        (0..operation.iterators[iterator.0].low).all(written)
+    })
+}
+
 impl<'a> Graph<'a> {
-    fn of(program: &'a fixed::Program, machine: &'a Machine, axes: &[Axis], disabled: Disabled) -> Graph<'a> {
+    /// Of a program on some axes; with a scalar `unit` that does what it can, and with `ragged` indices on all PEs, which end inside a column or begin
+    /// behind elements that are written by their number.
+    pub(crate) fn of(
+        program: &'a fixed::Program,
+        machine: &'a Machine,
+        axes: &[Axis],
+        disabled: Disabled,
+        (unit, ragged): (bool, bool),
+    ) -> Graph<'a> {
         let grid = axes.contains(&Axis::Row);
         let spread: Vec<Axis> = axes.iter().copied().chain(grid.then_some(Axis::Tall)).collect();
         let mut of_tensors: Vec<Vec<Vec<Axis>>> = program
@@ -109,13 +131,14 @@ impl<'a> Graph<'a> {
             for (form, may) in operation.out_index.iter().zip(&mut of_tensors[operation.out.0]) {
                 match (form.as_iterator(), form.as_constant()) {
                     (Some(_), _) => {}
+                    (None, Some(_)) if ragged => {}
                     (None, Some(_)) => may.retain(|axis| *axis != Axis::Tall),
                     (None, None) => *may = vec![Axis::Local],
                 }
             }
             let whole = |i: usize| {
                 let range = &operation.iterators[i];
-                range.low == 0 && range.high % i64::from(machine.pus()) == 0
+                ragged || range.low == 0 && range.high % i64::from(machine.pus()) == 0
             };
             let may = inside(operation).into_iter().enumerate().map(|(i, inside)| {
                 let fits = |axis: &Axis| if inside { *axis == Axis::Local } else { *axis != Axis::Tall || whole(i) };
@@ -132,7 +155,29 @@ impl<'a> Graph<'a> {
             copies::with_copies(program, TensorId(number), &touches[number], homes, &layouts(may), machine)
         };
         let tensors = of_tensors.iter().enumerate().map(lie).collect();
-        Graph { program, machine, disabled, tensors, operations }
+        let graph = Graph { program, machine, disabled, unit, tensors, operations, rest: Rest::new(&[], Vec::new()) };
+        Graph { rest: Rest::new(&graph.sizes(), graph.factors()), ..graph }
+    }
+
+    /// Where a tensor lies, by the number of its choice, without its copy.
+    pub(crate) fn home(&self, tensor: usize, value: usize) -> &Layout {
+        &self.tensors[tensor][value].home
+    }
+
+    /// The cheapest choice, where a word has a price; tables have so many entries at most.
+    pub(crate) fn cheapest(&self, price: u64, most: u64) -> Option<Choice> {
+        self.priced(price).cheapest(most)
+    }
+
+    /// The cheapest choice with only some of a tensor.
+    pub(crate) fn cheapest_with(
+        &self,
+        price: u64,
+        tensor: usize,
+        may: impl Fn(usize) -> bool,
+        most: u64,
+    ) -> Option<Choice> {
+        self.priced(price).only(tensor, may)?.cheapest(most)
     }
 
     fn sizes(&self) -> Vec<usize> {
@@ -146,8 +191,12 @@ impl<'a> Graph<'a> {
             let own = self.tensors.len() + number;
             let out = operation.out.0;
             let cycles = |axes: &Layout, to: &Layout| {
-                let cost = Cost::of_operation(self.program, operation, axes, to, self.machine, false);
-                cost.map_or(NEVER, |cost| cost.compute.saturating_mul(PART))
+                let begins = begins_written(self.program, operation, axes, to);
+                let cost = begins
+                    .then(|| Cost::of_operation(self.program, operation, axes, to, self.machine, self.unit))
+                    .flatten();
+                // The scalar unit works beside the PEs.
+                cost.map_or(NEVER, |cost| (cost.compute * PART).saturating_add(cost.scalar * (PART / 4)))
             };
             let costs = layouts.iter().flat_map(|axes| self.tensors[out].iter().map(move |to| (axes, &to.home)));
             factors
@@ -156,9 +205,11 @@ impl<'a> Graph<'a> {
                 if written {
                     return;
                 }
+                // What an operation writes it does not read from a copy.
+                let copied = tensor != operation.out;
                 let reads = |axes: &Layout, lies: &Lies| {
                     let fits = reads(axes, index, &lies.home)
-                        || lies.copy.as_ref().is_some_and(|(copy, _)| reads(axes, index, copy));
+                        || copied && lies.copy.as_ref().is_some_and(|(copy, _)| reads(axes, index, copy));
                     if fits { 0 } else { NEVER }
                 };
                 let costs = layouts.iter().flat_map(|axes| self.tensors[tensor.0].iter().map(move |lies| (axes, lies)));
@@ -181,22 +232,23 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// What tensors cost: their way in and out, and their words at a price.
-    fn prices(&self, price: u64) -> impl Iterator<Item = Factor> {
-        self.tensors.iter().enumerate().map(move |(number, layouts)| {
-            let cost = |lies: &Lies| {
-                let cost = self.of_tensor(number, lies);
+    /// All costs, those of tensors among them: their way in and out, and their words at a price.
+    fn priced(&self, price: u64) -> Rest {
+        let mut rest = self.rest.clone();
+        for (number, layouts) in self.tensors.iter().enumerate() {
+            rest.weigh(number, |value| {
+                let cost = self.of_tensor(number, &layouts[value]);
                 // Loading and the output stream run beside the step.
                 ((cost.compute + cost.emit) * PART)
                     .saturating_add((cost.load + cost.leave) * (PART / 16))
                     .saturating_add(cost.words.saturating_mul(price))
-            };
-            Factor { variables: vec![number], costs: layouts.iter().map(cost).collect() }
-        })
+            });
+        }
+        rest
     }
 
     /// The placement of a choice.
-    fn placement(&self, values: &[usize]) -> Placement {
+    pub(crate) fn placement(&self, values: &[usize]) -> Placement {
         let (of_tensors, of_operations) = values.split_at(self.tensors.len());
         let lies: Vec<&Lies> = self.tensors.iter().zip(of_tensors).map(|(lies, &value)| &lies[value]).collect();
         let tensors: Vec<Layout> = lies.iter().map(|lies| lies.home.clone()).collect();
@@ -205,7 +257,7 @@ impl<'a> Graph<'a> {
         let mut cost = Cost::default();
         for (operation, axes) in self.program.operations.iter().zip(&iterators) {
             let out = &tensors[operation.out.0];
-            let own = Cost::of_operation(self.program, operation, axes, out, self.machine, false);
+            let own = Cost::of_operation(self.program, operation, axes, out, self.machine, self.unit);
             cost = own.map_or(cost, |own| cost.plus(own));
         }
         for (number, lies) in lies.iter().enumerate() {
@@ -213,50 +265,8 @@ impl<'a> Graph<'a> {
         }
         let copy = |(number, lies): (usize, &&Lies)| Some((TensorId(number), lies.copy.as_ref()?.0.clone()));
         let copies = lies.iter().enumerate().filter_map(copy).collect();
-        Placement { tensors, iterators, copies, cost, beside: false }
+        Placement { tensors, iterators, copies, cost }
     }
-}
-
-/// The fastest layouts, and leaner ones that are slower, one for each price of a word.
-pub(crate) fn placements(
-    program: &fixed::Program,
-    machine: &Machine,
-    axes: &[Axis],
-    disabled: Disabled,
-    prices: &[u64],
-) -> Vec<Placement> {
-    let graph = Graph::of(program, machine, axes, disabled);
-    let (sizes, factors) = (graph.sizes(), graph.factors());
-    let mut found: BTreeMap<(u64, u64), Placement> = BTreeMap::new();
-    for &price in prices {
-        let all = factors.iter().cloned().chain(graph.prices(price)).collect();
-        let Some(choice) = eliminate(&sizes, all, eliminate::MOST_ENTRIES) else { continue };
-        let placement = graph.placement(&choice.values);
-        if padding::is_harmless(program, &placement.tensors, &placement.iterators, machine) {
-            found.entry((placement.cost.cycles(), placement.cost.words)).or_insert(placement);
-        }
-    }
-    found.into_values().collect()
-}
-
-/// The fastest layouts among those with a tensor elsewhere, or with a copy of it.
-pub(crate) fn elsewhere(
-    program: &fixed::Program,
-    machine: &Machine,
-    axes: &[Axis],
-    disabled: Disabled,
-    number: usize,
-) -> Option<Placement> {
-    let graph = Graph::of(program, machine, axes, disabled);
-    let choices = |(tensor, lies): (usize, &Vec<Lies>)| (0..lies.len()).map(move |value| (tensor, value));
-    let all: Vec<(usize, usize)> = graph.tensors.iter().enumerate().flat_map(choices).collect();
-    // Choices beside each other are alike.
-    let (tensor, value) = *all.get((number * 37) % all.len().max(1))?;
-    let there = |other: usize| if other == value { 0 } else { NEVER };
-    let forced = Factor { variables: vec![tensor], costs: (0..graph.tensors[tensor].len()).map(there).collect() };
-    let factors = graph.factors().into_iter().chain(graph.prices(1)).chain([forced]).collect();
-    let placement = graph.placement(&eliminate(&graph.sizes(), factors, eliminate::MOST_ENTRIES)?.values);
-    padding::is_harmless(program, &placement.tensors, &placement.iterators, machine).then_some(placement)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Random programs of four operations: the layouts that are chosen cost what the cheapest of all layouts cost.
 
-use super::eliminate::{self, NEVER, eliminate};
+use super::eliminate::{MOST_ENTRIES, NEVER};
 use super::{Graph, Layout, Lies, PART};
 use crate::fixed::{self, Operation};
 use crate::optimisations::Disabled;
@@ -63,7 +63,7 @@ fn reads(operation: &Operation) -> Vec<(usize, Vec<usize>)> {
 
 /// The least that the program costs with words at a price, over all layouts of all its tensors: weights, which one operation reads, by themselves.
 fn cheapest(graph: &Graph<'_>, price: u64) -> u64 {
-    let Graph { program, machine, disabled, tensors, operations } = graph;
+    let Graph { program, machine, disabled, tensors, operations, .. } = graph;
     let of_tensor = |number: usize, lies: &Lies| {
         let tensor = &program.tensors[number];
         let home = Cost::of_tensor(tensor, &lies.home, machine, *disabled);
@@ -118,11 +118,9 @@ fn layouts_are_the_cheapest_of_all() {
         let program = random(seed);
         for (pus, pes_per_pu) in [(4, 4), (2, 8)] {
             let machine = machine(pus, pes_per_pu);
-            let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING);
+            let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING, (false, false));
             for price in [1, 4 * PART] {
-                let all = graph.factors().into_iter().chain(graph.prices(price)).collect();
-                let found =
-                    eliminate(&graph.sizes(), all, eliminate::MOST_ENTRIES).expect("inside each PE it is possible");
+                let found = graph.cheapest(price, MOST_ENTRIES).expect("inside each PE it is possible");
                 assert!(found.exact, "{seed}");
                 assert_eq!(
                     found.cost,
@@ -152,9 +150,8 @@ fn work_and_cycles_grow_with_the_layers() {
     let machine = machine(8, 8);
     let of = |layers: usize| {
         let program = chain(layers);
-        let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING);
-        let all = graph.factors().into_iter().chain(graph.prices(1)).collect();
-        let choice = eliminate(&graph.sizes(), all, eliminate::MOST_ENTRIES).expect("it is possible");
+        let graph = Graph::of(&program, &machine, &Axis::ALL, Disabled::NOTHING, (false, false));
+        let choice = graph.cheapest(1, MOST_ENTRIES).expect("it is possible");
         assert!(choice.exact);
         (choice.work, graph.placement(&choice.values).cost.compute)
     };
