@@ -19,6 +19,7 @@ pub mod hardware;
 pub mod layout;
 pub mod listing;
 pub mod program_driver;
+mod sequence;
 pub mod testbench;
 pub mod verilog;
 pub(crate) mod written;
@@ -40,6 +41,7 @@ use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
 use compiler::search::Compiled;
 use layout::Layout;
+use sequence::Sequence;
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
@@ -211,7 +213,7 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
         _ => return,
     };
     if project.config.build.microcode == Microcode::Ram {
-        program_driver::add(files, &project.core(), verb, image, layout);
+        program_driver::add(files, &project.core(), verb, &Sequence::of_one(image, layout));
     }
 }
 
