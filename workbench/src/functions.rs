@@ -32,6 +32,7 @@ use compiler::fixed::{self, NumberReport};
 use compiler::search::Compiled;
 use compiler::tensor::{Program, Role, TensorId};
 use serde_json::{Map, Value};
+use sim::clipped::Clipped;
 use sim::distance::Accuracy;
 use sim::driver::{Outcome, Words};
 use sim::eval::{Elements, read_more_inputs, with_shapes_of, write_elements};
@@ -94,13 +95,13 @@ pub(crate) struct Read {
     /// What the text says; what is resident is a state.
     pub(crate) program: Program,
     /// What the front end warned of.
-    warnings: Vec<Diagnostic>,
+    pub(crate) warnings: Vec<Diagnostic>,
     /// What is resident, and the records without it, from the user or made up.
     given: Given,
     /// Where they come from, for people.
-    origin: String,
+    pub(crate) origin: String,
     /// Whether they are made up.
-    is_made_up: bool,
+    pub(crate) is_made_up: bool,
     /// Records that binary points are chosen from, if these are others.
     calibration: Option<Calibration>,
 }
@@ -140,6 +141,17 @@ impl Read {
         inference_options(&self.program)
     }
 
+    /// W-CALIBRATION, if few records decided its binary points, or what was clipped shows that others should have.
+    pub(crate) fn doubt(&self, clipped: &[Clipped]) -> Option<Diagnostic> {
+        let outside = clipped.iter().filter(|clipped| clipped.computed.is_none());
+        let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
+        match &self.calibration {
+            Some(calibration) => calibration::warning(calibration.rows, Some(outside)),
+            None if self.is_made_up => None,
+            None => calibration::warning(rows(&self.program, self.given.records.len()), None),
+        }
+    }
+
     /// On real numbers and in fixed point, with its records.
     ///
     /// # Errors
@@ -171,25 +183,18 @@ impl Function {
     /// It cannot be done in fixed point or on the machine.
     fn of(project: &Project, read: &Read, progress: &dyn Progress) -> Result<Function, Failure> {
         let upper = read.upper(project, progress)?;
-        let calibrated = read.calibration.as_ref().map(|calibration| calibration.rows);
         let (step, compiled) = step(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
-        let Read { program: parsed, warnings, given, origin, is_made_up, .. } = read;
+        let Read { program: parsed, warnings, given, origin, is_made_up, calibration: _ } = read;
         let climb = Climb::of_records(upper, step, compiled);
-        let rows = (calibrated.is_none() && !is_made_up).then(|| rows(parsed, given.records.len()));
-        let outside = climb.clipped.iter().filter(|clipped| clipped.computed.is_none());
-        let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
-        let calibration = match (calibrated, rows) {
-            (Some(rows), _) => calibration::warning(rows, Some(outside)),
-            (None, rows) => rows.and_then(|rows| calibration::warning(rows, None)),
-        };
+        let calibration = read.doubt(&climb.clipped);
         Ok(Function {
             climb,
             numbers,
             accuracy,
             calibration,
-            calibrated: calibrated.is_some(),
+            calibrated: read.calibration.is_some(),
             origin: origin.clone(),
             made_up: *is_made_up,
             parsed: parsed.clone(),
@@ -224,23 +229,12 @@ impl Function {
 
     /// Extents of what the program names, as its text has them; row by row the elements are those of the words.
     pub fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
-        let tensors = &self.parsed.tensors;
-        let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
-        let of_names = self.parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
-        of_tensors.chain(of_names).collect()
+        shapes(&self.parsed)
     }
 
     /// The same of the image, which has the records of a step in front.
     pub(crate) fn shapes_of_step(&self) -> BTreeMap<String, Vec<u32>> {
-        let (mut shapes, Climb { fixed, per_step, .. }) = (self.shapes(), &self.climb);
-        let of_record = fixed::of_record(fixed);
-        let own = fixed.tensors.iter().zip(of_record).filter(|(_, own)| *own && *per_step > 1);
-        for (tensor, _) in own {
-            if let Some(shape) = shapes.get_mut(&tensor.name) {
-                shape.insert(0, *per_step as u32);
-            }
-        }
-        shapes
+        shapes_of_step(&self.parsed, &self.climb.fixed, self.climb.per_step as u32)
     }
 
     /// Run each record once on a board, whose machine the image was made for.
@@ -327,6 +321,26 @@ fn step(project: &Project, record: &fixed::Program) -> Result<((fixed::Program, 
             Ok(if cycles(&together)? < cycles(&alone)? { together } else { alone })
         }
     }
+}
+
+/// Extents of what a program names.
+fn shapes(parsed: &Program) -> BTreeMap<String, Vec<u32>> {
+    let tensors = &parsed.tensors;
+    let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
+    let of_names = parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
+    of_tensors.chain(of_names).collect()
+}
+
+/// The same of a step of some records, which are in front; `record` is one in fixed point.
+fn shapes_of_step(parsed: &Program, record: &fixed::Program, per_step: u32) -> BTreeMap<String, Vec<u32>> {
+    let mut shapes = shapes(parsed);
+    let own = record.tensors.iter().zip(fixed::of_record(record)).filter(|(_, own)| *own && per_step > 1);
+    for (tensor, _) in own {
+        if let Some(shape) = shapes.get_mut(&tensor.name) {
+            shape.insert(0, per_step);
+        }
+    }
+    shapes
 }
 
 fn inference_options(program: &Program) -> Options {

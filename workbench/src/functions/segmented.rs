@@ -6,12 +6,12 @@
 //!
 //! The host runs one segment after the other, each over all records; between them it keeps the words that later ones read.
 
-use super::{Read, inference_options};
-use crate::checked::{Checked, checked};
+use super::{Read, shapes_of_step};
+use crate::checked::{Checked, checked, within_budget};
 use crate::config::RecordsPerStep;
 use crate::failure::Failure;
 use crate::fit::fit_segments;
-use crate::images::{line_of, refused};
+use crate::images::{line_of, refused, spec_of_function, too_large};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
@@ -19,14 +19,20 @@ use crate::report::figures::figure;
 use arch::image::Image;
 use arch::{Code, Diagnostic, Machine};
 use compiler::fixed::segments::{Segment, check};
-use compiler::fixed::{Program, of_records, state_between_records};
+use compiler::fixed::{Program, Role, of_record, of_records, state_between_records};
 use compiler::search::Compiled;
-use compiler::tensor;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::array::Array;
+use sim::clipped::Clipped;
+use sim::distance::Accuracy;
 use sim::driver::Stuck;
 use sim::grid::{Grid, Stalls};
+use sim::ladder::Upper;
+use sim::pace::Pace;
+use sim::prove::Verdict;
 use sim::segments::{All, Cost, Ran, run};
+use std::collections::BTreeMap;
 
 /// Records at which the share of loading is shown, beside one.
 const MANY: u64 = 256;
@@ -45,13 +51,16 @@ pub struct Segmented {
 
 /// A function in segments, and where they come from.
 pub struct SegmentedFunction {
-    /// As the front end gives it.
-    parsed: tensor::Program,
-    /// In fixed point, of one record.
-    record: Program,
+    /// As the front end gives it, with its records.
+    pub(crate) read: Read,
+    /// On real numbers and in fixed point, record by record.
+    pub(crate) upper: Upper,
     /// Its segments.
     pub segmented: Segmented,
 }
+
+/// What a step is given, and what fixed point leaves, of all tensors.
+pub(crate) type Step = [All; 2];
 
 impl SegmentedFunction {
     /// Everything from text and records to the images.
@@ -64,14 +73,14 @@ impl SegmentedFunction {
         progress: &dyn Progress,
     ) -> Result<SegmentedFunction, Failure> {
         let read = Read::new(project, records, progress)?;
-        let record = read.upper(project, progress)?.fixed;
-        let with = |per_step: u32| Segmented::with(project, &record, per_step);
+        let upper = read.upper(project, progress)?;
+        let with = |per_step: u32| Segmented::with(project, &upper.fixed, per_step);
         let segmented = match project.records_per_step() {
             RecordsPerStep::Count(records) => with(records),
             // One for each row, where so many fit.
             RecordsPerStep::Fastest(_) => with(project.config.machine.pus()).or_else(|_| with(1)),
         }?;
-        Ok(SegmentedFunction { parsed: read.program, record, segmented })
+        Ok(SegmentedFunction { read, upper, segmented })
     }
 
     /// How the way from the source down to the words of all segments was checked.
@@ -79,26 +88,98 @@ impl SegmentedFunction {
     /// # Errors
     /// A pass of the compiler has changed the meaning of the program.
     pub fn checked(&self) -> Result<Checked, Failure> {
-        checked("function", &self.parsed, &inference_options(&self.parsed), &self.record)
+        checked("function", &self.read.program, &self.read.options(), &self.upper.fixed)
+    }
+
+    /// The same down to the words, as far as budgets go.
+    ///
+    /// # Errors
+    /// As [`SegmentedFunction::checked`]; an image is refuted.
+    pub(crate) fn proven(&self, source: &str) -> Result<Checked, Failure> {
+        let (mut all, mut proven) = (0, 0);
+        for (name, program, image) in self.images() {
+            let verdict = within_budget(&name, (program, image), source)?;
+            (all, proven) = (all + 1, proven + usize::from(matches!(verdict, Verdict::Proven(_))));
+        }
+        let words = format!("{proven} of {all} images of segments proven, the others in a sample");
+        Ok(Checked { words: Some(words), ..self.checked()? })
+    }
+
+    /// Words of so many steps, which take the records over and over; and what was clipped of the records.
+    pub(crate) fn words(&self, steps: usize) -> (Vec<Step>, Vec<Clipped>) {
+        let (records, clipped) = self.upper.words();
+        let (own, per_step) = (of_record(&self.upper.fixed), self.segmented.per_step as usize);
+        let records: Vec<&Step> = records.iter().cycle().take(steps * per_step).collect();
+        let tensor = |records: &[&Step], side: usize, tensor: usize| -> Vec<i64> {
+            let records = if own[tensor] { records } else { &records[..1] };
+            records.iter().flat_map(|record| &record[side][tensor]).copied().collect()
+        };
+        let step = |records: &[&Step]| {
+            [0, 1].map(|side| (0..own.len()).map(|number| tensor(records, side, number)).collect::<All>())
+        };
+        (records.chunks(per_step).map(step).collect(), clipped)
+    }
+
+    /// Compare the array with fixed point, in every word of the results of these steps.
+    ///
+    /// # Errors
+    /// The first word that differs; the array is stuck.
+    pub(crate) fn compare(&self, steps: &[Step]) -> Result<(), Failure> {
+        let Segmented { whole, machine, .. } = &self.segmented;
+        let given = steps.iter().map(|[given, _]| given.clone()).collect();
+        let ran = self.segmented.run(Array::new(machine), given).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+        let results = whole.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Output);
+        for (id, tensor) in results {
+            for (number, (found, [_, expected])) in ran.steps.iter().zip(steps).enumerate() {
+                let pairs = found[id].iter().zip(&expected[id]).enumerate();
+                if let Some((element, (found, fixed))) = pairs.into_iter().find(|(_, (found, fixed))| found != fixed) {
+                    let name = &tensor.name;
+                    let place = format!("step {number}: {name}[{element}] is {found}, fixed says {fixed}");
+                    return Err(Failure::Mismatch(format!("array differs from fixed: {place}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Extents of what the program names, with the records of a step in front; row by row the elements are those of the words.
+    pub(crate) fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
+        shapes_of_step(&self.read.program, &self.upper.fixed, self.segmented.per_step)
+    }
+
+    /// How far its results are from golden's; nothing where records are made up.
+    ///
+    /// # Errors
+    /// What only the values show.
+    pub(crate) fn accuracy(&self, project: &Project) -> Result<Option<Accuracy>, Failure> {
+        let accuracy = (!self.read.is_made_up).then(|| self.upper.accuracy()).transpose();
+        accuracy.map_err(|wrong| Failure::about(&project.source, vec![*wrong]))
+    }
+
+    /// Refuse what the board of the project does not hold, with a grid that it does.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub(crate) fn check_room(&self, project: &Project) -> Result<(), Failure> {
+        let Segmented { whole, segments, .. } = &self.segmented;
+        let Some((_, first)) = segments.first() else { return Ok(()) };
+        let programs: Vec<&Program> = self.images().into_iter().map(|(_, program, _)| program).collect();
+        let hardware = too_large::hardware(project, &first.image);
+        too_large::check(project, hardware, (&programs, &spec_of_function(project, whole)), |_| None)
     }
 
     /// What can be proven: each image with its fixed-point program, and a name that says which segments it is for.
     pub fn images(&self) -> Vec<(String, &Program, &Image)> {
-        let mut images: Vec<(usize, usize, &Program, &Image)> = Vec::new();
-        for (number, (segment, compiled)) in self.segmented.segments.iter().enumerate() {
-            match images
-                .iter_mut()
-                .find(|(_, _, program, image)| **program == segment.program && **image == compiled.image)
-            {
-                Some((_, like, ..)) => *like += 1,
-                None => images.push((number, 0, &segment.program, &compiled.image)),
-            }
-        }
-        let name = |number: usize, like: usize| match like {
-            0 => format!("segment {number}"),
-            like => format!("segment {number} and {like} like it"),
+        let (firsts, of_segments) = self.segmented.images();
+        let name = |image: usize| match of_segments.iter().filter(|&&of| of == image).count() {
+            1 => format!("segment {}", firsts[image]),
+            all => format!("segment {} and {} like it", firsts[image], all - 1),
         };
-        images.into_iter().map(|(number, like, program, image)| (name(number, like), program, image)).collect()
+        let image = |(number, &first): (usize, &usize)| {
+            let (segment, compiled) = &self.segmented.segments[first];
+            (name(number), &segment.program, &compiled.image)
+        };
+        firsts.iter().enumerate().map(image).collect()
     }
 }
 
@@ -121,6 +202,23 @@ impl Segmented {
         let parts: Vec<Segment> = segments.iter().map(|(segment, _)| segment.clone()).collect();
         check(&whole, &parts).map_err(Failure::Bug)?;
         Ok(Segmented { whole, per_step, machine, segments })
+    }
+
+    /// The first segment of each image, and the number of the image of each segment.
+    pub(crate) fn images(&self) -> (Vec<usize>, Vec<usize>) {
+        let (mut firsts, mut numbers): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (number, (segment, compiled)) in self.segments.iter().enumerate() {
+            let is_same = |&first: &usize| {
+                let (other, known) = &self.segments[first];
+                other.program == segment.program && known.image == compiled.image
+            };
+            let image = firsts.iter().position(is_same).unwrap_or(firsts.len());
+            if image == firsts.len() {
+                firsts.push(number);
+            }
+            numbers.push(image);
+        }
+        (firsts, numbers)
     }
 
     /// What each segment takes.
@@ -189,7 +287,7 @@ impl Segmented {
 }
 
 /// What the segments of a function compute and take.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Plan {
     /// The grid, for people.
     machine: String,
@@ -210,7 +308,7 @@ pub struct Plan {
 }
 
 /// One segment.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Planned {
     /// First and last operation of the fixed-point program.
     operations: [usize; 2],
@@ -223,6 +321,11 @@ struct Planned {
 }
 
 impl Plan {
+    /// Cycles of a record, and what cannot be beaten: of all segments, where so many records run that loading does not count.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        Pace::in_sequence(&self.segments.iter().map(|planned| planned.cost.pace).collect::<Vec<_>>())
+    }
+
     /// As a table.
     pub fn text(&self) -> String {
         let head = "segment      lines  programs  weights   words    in   out  cycles of a record      bound  by";
