@@ -114,11 +114,6 @@ impl<'a> Driver<'a> {
         [1, 2, 3].map(|group| self.sequence.tensors_of(|run| self.groups(run)[group]))
     }
 
-    /// Steps of a batch.
-    fn tiles(&self) -> u32 {
-        self.sequence.runs[0].layout.tiles
-    }
-
     fn declared(&self, given: &[usize], results: &[usize]) -> String {
         let given = given.iter().map(|&n| format!("const TABLA_REAL *{}", self.names[n]));
         let results = results.iter().map(|&n| format!("TABLA_REAL *{}", self.names[n]));
@@ -126,10 +121,8 @@ impl<'a> Driver<'a> {
         if all.is_empty() { "void".to_owned() } else { all.join(", ") }
     }
 
-    fn shape(&self, n: usize, is_of_batch: bool) -> String {
-        let tensor = &self.sequence.tensors[n];
-        let steps = Some(self.tiles()).filter(|&tiles| tiles > 1 && is_of_batch);
-        let extents = steps.iter().chain(&tensor.shape);
+    fn shape(&self, n: usize) -> String {
+        let extents = self.sequence.tensors[n].shape.iter();
         extents.fold(format!("   {}", self.names[n]), |text, extent| text + &format!("[{extent}]"))
     }
 
@@ -142,7 +135,7 @@ impl<'a> Driver<'a> {
             name if rounding::is_of_words(name) => "   first 0".to_owned(),
             _ => String::new(),
         };
-        self.shape(n, false) + &first + "\n"
+        self.shape(n) + &first + "\n"
     }
 
     /// Prototype of the function that takes the model, if the user gives one.
@@ -164,8 +157,7 @@ impl<'a> Driver<'a> {
     fn header(&self) -> String {
         let [given, of_steps, of_model] = self.run_parameters();
         let call = |numbers: &[usize]| numbers.iter().map(|&n| self.names[n].as_str()).collect::<Vec<_>>().join(", ");
-        let lines =
-            |numbers: &[usize], of_batch| numbers.iter().map(|&n| self.shape(n, of_batch) + "\n").collect::<String>();
+        let lines = |numbers: &[usize]| numbers.iter().map(|&n| self.shape(n) + "\n").collect::<String>();
         let mut example = String::new();
         let mut prototypes = String::new();
         if let Some(prototype) = self.model_prototype() {
@@ -179,7 +171,7 @@ impl<'a> Driver<'a> {
         }
         let results = [of_steps.clone(), of_model.clone()].concat();
         let _ = write!(example, "       cause = tabla_VERB({});", call(&[given.clone(), results].concat()));
-        let shapes = lines(&given, true) + &lines(&of_steps, true) + &lines(&of_model, false);
+        let shapes = lines(&given) + &lines(&of_steps) + &lines(&of_model);
         let null =
             if of_steps.is_empty() && of_model.is_empty() { "" } else { " A result that is not wanted is NULL." };
         let (one, steps) = match self.verb {
@@ -195,7 +187,7 @@ impl<'a> Driver<'a> {
     fn memory(&self) -> String {
         let Amounts { model_in, step_in, step_out, model_out } = self.amounts();
         let Sequence { kept_words, runs, .. } = self.sequence;
-        let of_step = u64::from(self.tiles()) * (step_in + step_out) + kept_words;
+        let of_step = step_in + step_out + kept_words;
         let kept = match runs.len() {
             1 => String::new(),
             runs => format!(" ({kept_words} of them from program to program, of which there are {runs})"),
@@ -280,8 +272,8 @@ impl<'a> Driver<'a> {
 
     fn tensors(&self) -> String {
         let Sequence { tensors, kept, kept_words, .. } = self.sequence;
-        let steps = if self.verb == "train" { format!("{}u", self.tiles()) } else { self.steps_of_user() };
-        let mut text = format!("/* Steps of a run. */\n#define STEPS {steps}\n");
+        let steps = if self.verb == "train" { "1u" } else { "(TABLA_VERB_STEPS + 0u)" };
+        let mut text = format!("/* Steps of a run, each a batch. */\n#define STEPS {steps}\n");
         if *kept_words > 0 {
             let _ = writeln!(text, "/* What runs leave for later ones. */\nstatic tabla_word kept[STEPS * {kept_words}u];");
         }
@@ -307,14 +299,6 @@ impl<'a> Driver<'a> {
         }
         let _ = write!(text, "}};\n#define TENSORS {}u\n\n", tensors.len());
         text
-    }
-
-    /// How many steps the user wants in a run, where a batch is not what they make.
-    fn steps_of_user(&self) -> String {
-        match self.tiles() {
-            1 => "(TABLA_VERB_STEPS + 0u)".to_owned(),
-            tiles => format!("(TABLA_VERB_STEPS * {tiles}u)"),
-        }
     }
 
     /// Words of the streams of the runs that have most.
@@ -376,7 +360,12 @@ impl<'a> Driver<'a> {
                 let _ = writeln!(holes, "    {{{tensor}u, {first}u, {count}u}},");
             }
             let counts = groups.map(|group| format!("{}u", group.len())).join(", ");
-            let _ = writeln!(runs, "    {{{}u, {first_feed}u, {counts}, {first_hole}u, {}u}},", run.image, own.len());
+            let (image, tiles) = (run.image, run.layout.tiles);
+            let _ = writeln!(
+                runs,
+                "    {{{image}u, {tiles}u, {first_feed}u, {counts}, {first_hole}u, {}u}},",
+                own.len()
+            );
             first_feed += groups.iter().map(|group| group.len()).sum::<usize>();
             first_hole += own.len();
         }

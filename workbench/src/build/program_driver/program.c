@@ -38,10 +38,10 @@ struct image {
     size_t count;
 };
 
-/* What is done with it, over all steps: how many feeds the model, the input and the output of a step, and the model at the end have, one behind the
-   other. */
+/* What is done with it, over all steps, each of which it takes as so many tiles: how many feeds the model, the input and the output of a step, and the
+   model at the end have, one behind the other. */
 struct run {
-    uint32_t image, first_feed, model_in, step_in, step_out, model_out, first_hole, holes;
+    uint32_t image, tiles, first_feed, model_in, step_in, step_out, model_out, first_hole, holes;
 };
 
 /*TABLES*/
@@ -231,7 +231,7 @@ static uint32_t run_one(const struct run *run, const real *const *given, real *c
     if (emit) words += words_of(model_out, run->model_out, TABLA_BEAT_WORDS);
     /* Whatever comes now, the next step overwrites a model in the input. */
     has_model &= RUNS > 1;
-    cause = tabla_exchange(STEPS, with_model, emit, input.words, (uint32_t)(to - input.words), output.words, words);
+    cause = tabla_exchange(STEPS * run->tiles, with_model, emit, input.words, (uint32_t)(to - input.words), output.words, words);
     holds = cause ? NULL : run;
     if (cause) return cause;
     for (uint32_t step = 0; step < STEPS; step++) {
