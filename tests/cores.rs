@@ -16,8 +16,9 @@ use tool::{done, fails};
 
 const SETTINGS: &str = "[train]\nprediction = \"h\"\nloss = \"logistic\"\nlabels = { 0 = 0, 1 = 1 }\nbias = true\nstandardise = false\n\
                         order = \"rows\"\nsplit = 0.8\nbatch = 4\nepochs = 1\nmu = 0.25\n[train.sizes]\nm = \"inputs\"\n";
-const GRID: &str =
-    "program = \"logistic.t\"\n[machine]\npus = 1\npes_per_pu = 2\nstream_words = 2\n[build]\ndata = \"data.csv\"\n";
+/// Its pads hold two of the four samples of a batch.
+const GRID: &str = "program = \"logistic.t\"\n[machine]\npus = 1\npes_per_pu = 2\nstream_words = 2\ndata_depth = 8\n\
+                    [build]\ndata = \"data.csv\"\n";
 
 /// Features of a row, and how many rows there are; the bias is an input, too.
 const FEATURES: usize = 5;

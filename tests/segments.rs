@@ -166,6 +166,8 @@ fn the_driver_in_c_gives_the_words_of_the_whole() {
         let read = |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(out.join(name)).unwrap()).unwrap() };
         let plan = read("function/segments.json");
         tool::schema::holds(&plan, "segments");
+        tool::schema::holds(&read("function/image_00/layout.json"), "layout");
+        tool::schema::holds(&read("report.json"), "report");
         let images: Vec<&Value> = plan["segments"].as_array().unwrap().iter().map(|part| &part["image"]).collect();
         let distinct: BTreeSet<String> = images.iter().map(ToString::to_string).collect();
         assert!(images.len() > distinct.len() && distinct.len() >= 3, "{images:?}");
@@ -196,9 +198,11 @@ fn the_driver_in_c_gives_the_words_of_the_whole() {
 #[test]
 fn what_has_no_segments_says_so() {
     fails(&small(&["explain"], &[]), 4, &["does not fit", "segments = \"auto\""]);
-    fails(&small(&["build"], &["--segments"]), 4, &["does not fit", "`prove` take it in segments"]);
-    fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
+    fails(&small(&["build"], &[]), 4, &["does not fit", "`build`, `eval`, `explain` and `prove` take it in segments"]);
     let folder = tempfile::tempdir().unwrap();
+    let rom = file(folder.path(), "rom.toml", "[build]\nsegments = \"auto\"\nmicrocode = \"rom\"\n");
+    fails(&small(&["build"], &["--config", &rom]), 1, &["E-CONFIG", "rom.toml:3:13", "leave `microcode` or `segments` out"]);
+    fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
     let stream = file(folder.path(), "sum.tc", "def sum(float(N) x, float(N) s) -> (t) {\n  t(i) = s(i) + x(i)\n}\n");
     let inputs = file(folder.path(), "sum.json", r#"[{"x": [1, 2], "s": [0, 0]}, {"x": [3, 4]}]"#);
     let stream = ["explain", &stream, "--inputs", &inputs, "--state", "s=t", "--segments"];

@@ -162,10 +162,14 @@ impl<'a> Driver<'a> {
         let mut prototypes = String::new();
         if let Some(prototype) = self.model_prototype() {
             let model = self.model();
+            let keeps = match self.sequence.runs.len() {
+                1 => "the next run loads and the accelerator keeps",
+                _ => "each run loads part by part: its words are kept here",
+            };
             let _ = writeln!(example, "       tabla_VERB_model({});", call(&model));
             let _ = write!(
                 prototypes,
-                "/* Give the model, which the next run loads and the accelerator keeps.\n{}*/\n{prototype};\n\n",
+                "/* Give the model, which {keeps}.\n{}*/\n{prototype};\n\n",
                 model.iter().map(|&n| self.first(n)).collect::<String>()
             );
         }
