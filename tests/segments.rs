@@ -122,7 +122,8 @@ fn records() -> Vec<Value> {
     let first = record();
     let other = |n: usize| {
         let mut flat = (0..3 * 8 * 8).map(|k| f64::from(((n * 31 + k) * 7919 % 251) as u32) / 128.0 - 1.0);
-        let mut rows = |count: usize| -> Value { (0..count).map(|_| flat.by_ref().take(8).collect::<Vec<_>>()).collect() };
+        let mut rows =
+            |count: usize| -> Value { (0..count).map(|_| flat.by_ref().take(8).collect::<Vec<_>>()).collect() };
         json!({ "x": [(0..3).map(|_| rows(8)).collect::<Vec<Value>>()] })
     };
     [first].into_iter().chain((1..6).map(other)).collect()
@@ -149,21 +150,27 @@ fn results_of_the_whole(records: &Path) -> Vec<Vec<f64>> {
     function.values(&outcome).iter().map(|values| flat(&values["y"])).collect()
 }
 
-/// The driver in C, on the verilated core behind AXI: in steps of one record and of two.
+/// The driver in C, on the verilated core behind AXI: in steps of one record and of two. Segments that have the same image compute rows of the same
+/// channels, and channels of the same rows.
 #[test]
 fn the_driver_in_c_gives_the_words_of_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (all, weights) = (records(), WEIGHTS.join(","));
     let inputs = file(folder.path(), "records.json", Value::from(all.clone()).to_string());
     let expected = results_of_the_whole(Path::new(&inputs));
-    for (per_step, steps) in [(1, 3), (2, 1)] {
+    for (per_step, steps, depths) in
+        [(1, 3, ["model_depth=64", "data_depth=32"]), (2, 1, ["model_depth=16", "data_depth=64"])]
+    {
         let out = folder.path().join(format!("of_{per_step}"));
         let (records, to) = (per_step.to_string(), out.display().to_string());
-        let more = ["--machine", "stream_words=2", "--segments", "--resident", &weights, "--inputs", &inputs];
+        let [model, data] = depths;
+        let machine = ["--machine", model, "--machine", data, "--machine", "stream_words=2"];
+        let more = [&machine[..], &["--segments", "--resident", &weights, "--inputs", &inputs]].concat();
         let more = [&more[..], &["--records", &records, "--out", &to, "--format", "json"]].concat();
         let built = done(&small(&["build"], &more)).json();
         tool::schema::holds(&built, "build");
-        let read = |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(out.join(name)).unwrap()).unwrap() };
+        let read =
+            |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(out.join(name)).unwrap()).unwrap() };
         let plan = read("function/segments.json");
         tool::schema::holds(&plan, "segments");
         tool::schema::holds(&read("function/image_00/layout.json"), "layout");
@@ -183,7 +190,8 @@ fn the_driver_in_c_gives_the_words_of_the_whole() {
             main: "segments.cpp",
         };
         let calls = all.len() / (per_step * steps);
-        let words = |name: &str, record: &Value| flat(&record[name]).iter().map(|n| format!("{n}\n")).collect::<String>();
+        let words =
+            |name: &str, record: &Value| flat(&record[name]).iter().map(|n| format!("{n}\n")).collect::<String>();
         let model: String = WEIGHTS.iter().map(|name| words(name, &all[0])).collect();
         let given: String = all.iter().map(|record| words("x", record)).collect();
         let mut found = answers(&simulator.build(), &format!("{model}{calls}\n{given}"));
@@ -201,7 +209,11 @@ fn what_has_no_segments_says_so() {
     fails(&small(&["build"], &[]), 4, &["does not fit", "`build`, `eval`, `explain` and `prove` take it in segments"]);
     let folder = tempfile::tempdir().unwrap();
     let rom = file(folder.path(), "rom.toml", "[build]\nsegments = \"auto\"\nmicrocode = \"rom\"\n");
-    fails(&small(&["build"], &["--config", &rom]), 1, &["E-CONFIG", "rom.toml:3:13", "leave `microcode` or `segments` out"]);
+    fails(
+        &small(&["build"], &["--config", &rom]),
+        1,
+        &["E-CONFIG", "rom.toml:3:13", "leave `microcode` or `segments` out"],
+    );
     fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
     let stream = file(folder.path(), "sum.tc", "def sum(float(N) x, float(N) s) -> (t) {\n  t(i) = s(i) + x(i)\n}\n");
     let inputs = file(folder.path(), "sum.json", r#"[{"x": [1, 2], "s": [0, 0]}, {"x": [3, 4]}]"#);

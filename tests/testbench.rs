@@ -120,7 +120,9 @@ fn the_first_segment_has_a_testbench() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
-    command.args(["build", "programs/networks/resnet_small.onnx", "--segments", "--module", "tabla", "--out"]).arg(&out);
+    command
+        .args(["build", "programs/networks/resnet_small.onnx", "--segments", "--module", "tabla", "--out"])
+        .arg(&out);
     for key in ["pus=2", "pes_per_pu=2", "model_depth=256", "data_depth=64", "temporary_depth=128"] {
         command.args(["--machine", key]);
     }

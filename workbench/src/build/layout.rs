@@ -136,7 +136,7 @@ pub(super) struct Tensor {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) more_fraction_bits: Vec<i32>,
     /// Elements that the program never computes.
-    pub(super) never_computed: Vec<usize>,
+    never_computed: Vec<usize>,
     /// Its words, if they are constants.
     pub(super) constant: Option<Vec<i64>>,
 }

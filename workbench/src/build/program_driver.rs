@@ -279,7 +279,8 @@ impl<'a> Driver<'a> {
         let steps = if self.verb == "train" { "1u" } else { "(TABLA_VERB_STEPS + 0u)" };
         let mut text = format!("/* Steps of a run, each a batch. */\n#define STEPS {steps}\n");
         if *kept_words > 0 {
-            let _ = writeln!(text, "/* What runs leave for later ones. */\nstatic tabla_word kept[STEPS * {kept_words}u];");
+            let _ =
+                writeln!(text, "/* What runs leave for later ones. */\nstatic tabla_word kept[STEPS * {kept_words}u];");
         }
         if self.model_words() > 0 {
             let _ = writeln!(text, "static tabla_word model[{}];", self.model_words());
@@ -299,7 +300,8 @@ impl<'a> Driver<'a> {
             } else {
                 "NULL, NULL, 0".to_owned()
             };
-            let _ = writeln!(text, "    {{{}u, (real)0x1p{}, {more}, {words}}},", tensor.elements(), tensor.fraction_bits);
+            let _ =
+                writeln!(text, "    {{{}u, (real)0x1p{}, {more}, {words}}},", tensor.elements(), tensor.fraction_bits);
         }
         let _ = write!(text, "}};\n#define TENSORS {}u\n\n", tensors.len());
         text
@@ -345,10 +347,9 @@ impl<'a> Driver<'a> {
         )
     }
 
-    /// What runs, its feeds, their dimensions, and what is sent but not computed.
+    /// What runs, its feeds, and their dimensions.
     fn runs(&self) -> String {
-        let (mut runs, mut feeds, mut holes) = (String::new(), String::new(), String::new());
-        let (mut first_feed, mut first_hole) = (0, 0);
+        let (mut runs, mut feeds, mut first_feed) = (String::new(), String::new(), 0);
         let mut dimensions = Dimensions::default();
         for run in &self.sequence.runs {
             let groups = self.groups(run);
@@ -359,25 +360,15 @@ impl<'a> Driver<'a> {
                 let (tensor, element, lanes) = (place.tensor, place.first, feed.row_lanes);
                 let _ = writeln!(feeds, "    {{{tensor}u, {element}u, {first}u, {count}u, {lanes}u, {{{loops}}}}},");
             }
-            let own = self.holes(run);
-            for (tensor, first, count) in &own {
-                let _ = writeln!(holes, "    {{{tensor}u, {first}u, {count}u}},");
-            }
             let counts = groups.map(|group| format!("{}u", group.len())).join(", ");
             let (image, tiles) = (run.image, run.layout.tiles);
-            let _ = writeln!(
-                runs,
-                "    {{{image}u, {tiles}u, {first_feed}u, {counts}, {first_hole}u, {}u}},",
-                own.len()
-            );
+            let _ = writeln!(runs, "    {{{image}u, {tiles}u, {first_feed}u, {counts}}},");
             first_feed += groups.iter().map(|group| group.len()).sum::<usize>();
-            first_hole += own.len();
         }
         let Dimensions { text: dimensions, .. } = dimensions;
         format!(
             "static const struct dimension dimensions[] = {{\n{dimensions}    {{0, 0, 0, 0, 0, {{0}}}}\n}};\n\n\
              static const struct feed feeds[] = {{\n{feeds}    {{0, 0, 0, 0, 1, {{0}}}}\n}};\n\n\
-             static const struct hole holes[] = {{\n{holes}    {{0, 0, 0}}\n}};\n\n\
              static const struct run runs[] = {{\n{runs}}};\n#define RUNS {}u\n\n",
             self.sequence.runs.len()
         )
@@ -386,24 +377,6 @@ impl<'a> Driver<'a> {
     fn extents(&self, run: &Run<'a>, feed: &Beats) -> &'a [u32] {
         let tensor = run.layout.tensors.iter().find(|tensor| tensor.name == feed.tensor);
         tensor.map_or(&[], |tensor| &tensor.extents)
-    }
-
-    /// Elements of what is kept that a run sends but does not compute: tensor, first element, and how many follow it.
-    fn holes(&self, run: &Run<'a>) -> Vec<(usize, u64, u64)> {
-        let mut holes: Vec<(usize, u64, u64)> = Vec::new();
-        for (tensor, place) in run.layout.tensors.iter().zip(&run.places) {
-            if self.sequence.kept[place.tensor].is_none() {
-                continue;
-            }
-            for &element in &tensor.never_computed {
-                let at = place.first + place.element(element as u64, &tensor.extents);
-                match holes.last_mut() {
-                    Some((number, first, count)) if *number == place.tensor && *first + *count == at => *count += 1,
-                    _ => holes.push((place.tensor, at, 1)),
-                }
-            }
-        }
-        holes
     }
 }
 

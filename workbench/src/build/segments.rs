@@ -90,8 +90,8 @@ struct Boxed {
 
 /// What [`Segments::how_to_read`] says.
 const HOW_TO_READ: &str = "Load the image of a segment (microcode.hex) unless it is loaded, and run it over all steps as its layout.json says, with the model and the \
-                           constants. Its tensors are boxes of those here, from low to before high in each of the extents. Inputs that are kept come from earlier segments: \
-                           keep the words of outputs as they are, but 0 where the layout says that they are never computed.";
+                           constants. Its tensors are boxes of those here, from low to before high in each of the extents. Inputs that have a place \
+                           (kept_at) come from earlier segments, word by word as they were sent.";
 
 /// Everything for one board. Nothing is written.
 ///
@@ -285,9 +285,13 @@ fn allocate(mut wanted: Vec<Wanted>) -> (BTreeMap<usize, u64>, u64) {
     wanted.sort_by_key(|(number, _, words)| (std::cmp::Reverse(*words), *number));
     let mut placed: Vec<(u64, Wanted)> = Vec::new();
     for (number, life, words) in wanted {
-        let meets = |other: &std::ops::RangeInclusive<usize>| life.start() <= other.end() && other.start() <= life.end();
-        let mut beside: Vec<(u64, u64)> =
-            placed.iter().filter(|(_, (_, other, _))| meets(other)).map(|(at, (.., words))| (*at, at + words)).collect();
+        let meets =
+            |other: &std::ops::RangeInclusive<usize>| life.start() <= other.end() && other.start() <= life.end();
+        let mut beside: Vec<(u64, u64)> = placed
+            .iter()
+            .filter(|(_, (_, other, _))| meets(other))
+            .map(|(at, (.., words))| (*at, at + words))
+            .collect();
         beside.sort_unstable();
         let at = beside.into_iter().fold(0, |at, (from, to)| if at + words <= from { at } else { at.max(to) });
         placed.push((at, (number, life, words)));

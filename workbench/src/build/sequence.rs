@@ -77,12 +77,6 @@ impl Place {
         let strides = strides(extents).into_iter().zip(extents).map(stride).collect::<Option<Vec<u64>>>()?;
         Some(Place { tensor, first, strides })
     }
-
-    /// Elements from the first one to another, which has a number among those of the part, counted by these extents, row by row.
-    pub(super) fn element(&self, number: u64, extents: &[u32]) -> u64 {
-        let own = strides(extents).into_iter().zip(extents).zip(&self.strides);
-        own.map(|((own, &extent), stride)| number / own % u64::from(extent) * stride).sum()
-    }
 }
 
 impl<'a> Sequence<'a> {

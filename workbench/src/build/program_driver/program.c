@@ -27,11 +27,6 @@ struct feed {
     uint32_t tensor, first_element, first_dimension, dimensions, row_lanes, count[LEVELS];
 };
 
-/* Elements that a run sends, but does not compute. */
-struct hole {
-    uint32_t tensor, first_element, count;
-};
-
 /* A program of the accelerator. */
 struct image {
     const struct tabla_write *writes;
@@ -41,7 +36,7 @@ struct image {
 /* What is done with it, over all steps, each of which it takes as so many tiles: how many feeds the model, the input and the output of a step, and the
    model at the end have, one behind the other. */
 struct run {
-    uint32_t image, tiles, first_feed, model_in, step_in, step_out, model_out, first_hole, holes;
+    uint32_t image, tiles, first_feed, model_in, step_in, step_out, model_out;
 };
 
 /*TABLES*/
@@ -234,12 +229,7 @@ static uint32_t run_one(const struct run *run, const real *const *given, real *c
     cause = tabla_exchange(STEPS * run->tiles, with_model, emit, input.words, (uint32_t)(to - input.words), output.words, words);
     holds = cause ? NULL : run;
     if (cause) return cause;
-    for (uint32_t step = 0; step < STEPS; step++) {
-        from = unpack(step_out, run->step_out, results, step, from);
-        for (const struct hole *hole = holes + run->first_hole; hole != holes + run->first_hole + run->holes; hole++)
-            for (uint32_t n = 0; n < hole->count; n++)
-                tensors[hole->tensor].keeps[step * tensors[hole->tensor].stride + hole->first_element + n] = 0;
-    }
+    for (uint32_t step = 0; step < STEPS; step++) from = unpack(step_out, run->step_out, results, step, from);
     if (emit) unpack(model_out, run->model_out, results, 0, from);
     return 0;
 }
