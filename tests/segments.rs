@@ -190,8 +190,9 @@ fn the_driver_in_c_gives_the_words_of_the_whole() {
             main: "segments.cpp",
         };
         let calls = all.len() / (per_step * steps);
-        let words =
-            |name: &str, record: &Value| flat(&record[name]).iter().map(|n| format!("{n}\n")).collect::<String>();
+        let words = |name: &str, record: &Value| {
+            flat(&record[name]).iter().fold(String::new(), |text, n| text + &format!("{n}\n"))
+        };
         let model: String = WEIGHTS.iter().map(|name| words(name, &all[0])).collect();
         let given: String = all.iter().map(|record| words("x", record)).collect();
         let mut found = answers(&simulator.build(), &format!("{model}{calls}\n{given}"));

@@ -354,8 +354,8 @@ impl<'a> Driver<'a> {
         for run in &self.sequence.runs {
             let groups = self.groups(run);
             for feed in groups.into_iter().flatten() {
-                let place = run.place(feed);
-                let first = dimensions.first(feed, place, self.extents(run, feed));
+                let (place, extents) = run.place(feed);
+                let first = dimensions.first(feed, place, extents);
                 let (loops, count) = (list(&feed.counts), feed.index.len());
                 let (tensor, element, lanes) = (place.tensor, place.first, feed.row_lanes);
                 let _ = writeln!(feeds, "    {{{tensor}u, {element}u, {first}u, {count}u, {lanes}u, {{{loops}}}}},");
@@ -372,11 +372,6 @@ impl<'a> Driver<'a> {
              static const struct run runs[] = {{\n{runs}}};\n#define RUNS {}u\n\n",
             self.sequence.runs.len()
         )
-    }
-
-    fn extents(&self, run: &Run<'a>, feed: &Beats) -> &'a [u32] {
-        let tensor = run.layout.tensors.iter().find(|tensor| tensor.name == feed.tensor);
-        tensor.map_or(&[], |tensor| &tensor.extents)
     }
 }
 

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// `function/segments.json`: what each segment runs, reads and writes, for people who write their own driver.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Segments {
+pub struct InSegments {
     /// Version of the document's form.
     #[schemars(extend("const" = 1))]
     schema_version: u32,
@@ -88,7 +88,7 @@ struct Boxed {
     high: Vec<u32>,
 }
 
-/// What [`Segments::how_to_read`] says.
+/// What [`InSegments::how_to_read`] says.
 const HOW_TO_READ: &str = "Load the image of a segment (microcode.hex) unless it is loaded, and run it over all steps as its layout.json says, with the model and the \
                            constants. Its tensors are boxes of those here, from low to before high in each of the extents. Inputs that have a place \
                            (kept_at) come from earlier segments, word by word as they were sent.";
@@ -151,7 +151,7 @@ fn add(files: &mut Files, project: &Project, function: &SegmentedFunction) -> Re
         let places = places.ok_or_else(|| Failure::Bug("a box of a tensor has other dimensions".to_owned()))?;
         runs.push(Run { image, layout: &layouts[image], places });
     }
-    let document = Segments {
+    let document = InSegments {
         schema_version: 1,
         how_to_read: HOW_TO_READ,
         records_per_step: segmented.per_step,

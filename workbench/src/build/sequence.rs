@@ -96,7 +96,7 @@ impl<'a> Sequence<'a> {
     pub(super) fn tensors_of(&self, feeds: impl Fn(&Run<'a>) -> &'a [Beats]) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::new();
         for run in &self.runs {
-            for number in feeds(run).iter().map(|feed| run.place(feed).tensor) {
+            for number in feeds(run).iter().map(|feed| run.place(feed).0.tensor) {
                 let tensor = &self.tensors[number];
                 let is_known = tensor.constant.is_none() && !matches!(tensor.role, Travels::Constant | Travels::Kept);
                 if is_known && !numbers.contains(&number) {
@@ -117,10 +117,11 @@ impl<'a> Sequence<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Where what some beats carry lies.
-    pub(super) fn place(&self, feed: &Beats) -> &Place {
+    /// Where what some beats carry lies, and the extents that they count by.
+    pub(super) fn place(&self, feed: &Beats) -> (&Place, &'a [u32]) {
         let known = self.layout.tensors.iter().position(|tensor| tensor.name == feed.tensor);
-        &self.places[known.expect("a layout has the tensors of its beats")]
+        let number = known.expect("a layout has the tensors of its beats");
+        (&self.places[number], &self.layout.tensors[number].extents)
     }
 
     /// Beats that load the model, if anything does.
