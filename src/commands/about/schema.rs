@@ -66,11 +66,7 @@ const SCHEMAS: &[Entry] = &[
     ),
     ("run", "Result of `run` that trains", written::<Document<trained::Trained>>),
     ("run_function", "Result of `run` of a function", written::<Document<run::FunctionRun>>),
-    (
-        "segments",
-        "`function/segments.json`: what the segments of a function run, read and write",
-        written::<InSegments>,
-    ),
+    ("segments", "`segments.json`: what segments run, read and write", written::<InSegments>),
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("score", "Result of `score`", written::<Document<Scored>>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
