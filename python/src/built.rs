@@ -18,6 +18,8 @@ use workbench::{Design, Failure, Function, Subject};
 #[derive(Clone)]
 pub(crate) enum Kept {
     Function(Box<Function>),
+    /// A function in segments, of which nothing is verified again.
+    Segments,
     Training(Arc<Design>),
 }
 
