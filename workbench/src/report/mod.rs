@@ -344,7 +344,8 @@ impl Report {
             pace,
             mac_utilisation: pace.utilisation(machine),
             step_length: sources.compiled.iter().map(|compiled| compiled.image.step_length).sum(),
-            tiles: image.tiles,
+            // Segments have tiles of their own.
+            tiles: if sources.segments.is_some() { 1 } else { image.tiles },
             samples_per_second: board.clock_mhz * 1e6 / pace.cycles_per_sample,
         };
         Report {
