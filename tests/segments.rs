@@ -207,7 +207,11 @@ fn the_driver_in_c_gives_the_words_of_the_whole() {
 #[test]
 fn what_has_no_segments_says_so() {
     fails(&small(&["explain"], &[]), 4, &["does not fit", "segments = \"auto\""]);
-    fails(&small(&["build"], &[]), 4, &["does not fit", "`build`, `eval`, `explain` and `prove` take it in segments"]);
+    fails(
+        &small(&["build"], &[]),
+        4,
+        &["does not fit", "`build`, `eval`, `explain`, `prove` and `run` take it in segments"],
+    );
     let folder = tempfile::tempdir().unwrap();
     let rom = file(folder.path(), "rom.toml", "[build]\nsegments = \"auto\"\nmicrocode = \"rom\"\n");
     fails(

@@ -250,23 +250,9 @@ impl Function {
     /// Results of a run as JSON, record by record, by name; what the program never computes is undefined.
     pub fn values(&self, outcome: &Outcome) -> Vec<Map<String, Value>> {
         let (program, image) = (&self.climb.fixed, self.climb.image());
-        let results = program.names.iter().filter_map(|(name, id)| {
-            let tensor = &program.tensors[id.0];
-            let streamed = image.tensors.iter().position(|streamed| streamed.name == tensor.name)?;
-            (tensor.role == fixed::Role::Output).then(|| (name, tensor, streamed, written(program, *id)))
-        });
-        let (results, shapes): (Vec<_>, _) = (results.collect(), self.shapes());
-        let of_record = |step: &Words| -> Map<String, Value> {
-            let value = |(name, tensor, streamed, written): &(&String, &fixed::Tensor, usize, Vec<bool>)| {
-                let words = step[*streamed].iter().zip(written);
-                let elements: Elements =
-                    words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
-                let shape = shapes.get(*name).unwrap_or(&tensor.shape);
-                ((*name).clone(), write_elements(&elements, shape))
-            };
-            results.iter().map(value).collect()
-        };
-        outcome.steps.iter().map(of_record).collect()
+        let results = Results::of(program, self.shapes());
+        let streamed = |id: TensorId| image.tensors.iter().position(|sent| sent.name == program.tensors[id.0].name);
+        outcome.steps.iter().map(|step: &Words| results.values(&|id| Some(step[streamed(id)?].as_slice()))).collect()
     }
 }
 
@@ -320,6 +306,35 @@ fn step(project: &Project, record: &fixed::Program) -> Result<((fixed::Program, 
             let Some(together) = sizes.map(of).find_map(Result::ok) else { return Ok(alone) };
             Ok(if cycles(&together)? < cycles(&alone)? { together } else { alone })
         }
+    }
+}
+
+/// The results of a record in fixed point.
+struct Results<'a> {
+    program: &'a fixed::Program,
+    /// Extents of names, as the text has them.
+    shapes: BTreeMap<String, Vec<u32>>,
+    /// Names, tensors, and which elements are ever computed.
+    all: Vec<(&'a String, TensorId, Vec<bool>)>,
+}
+
+impl Results<'_> {
+    fn of(program: &fixed::Program, shapes: BTreeMap<String, Vec<u32>>) -> Results<'_> {
+        let results = program.names.iter().filter(|(_, id)| program.tensors[id.0].role == fixed::Role::Output);
+        Results { program, shapes, all: results.map(|(name, id)| (name, *id, written(program, *id))).collect() }
+    }
+
+    /// As JSON, by name, of the words of each tensor that is sent; what is never computed is undefined.
+    fn values<'w>(&self, words: &dyn Fn(TensorId) -> Option<&'w [i64]>) -> Map<String, Value> {
+        let value = |(name, id, written): &(&String, TensorId, Vec<bool>)| {
+            let tensor = &self.program.tensors[id.0];
+            let words = words(*id)?.iter().zip(written);
+            let elements: Elements =
+                words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
+            let shape = self.shapes.get(*name).unwrap_or(&tensor.shape);
+            Some(((*name).clone(), write_elements(&elements, shape)))
+        };
+        self.all.iter().filter_map(value).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! The host runs one segment after the other, each over all records; between them it keeps the words that later ones read.
 
-use super::{Read, shapes_of_step};
+use super::{Read, Results, shapes, shapes_of_step};
 use crate::checked::{Checked, checked, within_budget};
 use crate::config::RecordsPerStep;
 use crate::failure::Failure;
@@ -16,13 +16,16 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
 use crate::report::figures::figure;
+use crate::serial::AttachedBoard;
 use arch::image::Image;
 use arch::{Code, Diagnostic, Machine};
 use compiler::fixed::segments::{Segment, check};
-use compiler::fixed::{Program, Role, of_record, of_records, state_between_records};
+use compiler::fixed::{Program, Role, Tensor, of_record, of_records, state_between_records};
 use compiler::search::Compiled;
+use compiler::tensor::TensorId;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use sim::array::Array;
 use sim::clipped::Clipped;
 use sim::distance::Accuracy;
@@ -57,6 +60,18 @@ pub struct SegmentedFunction {
     pub(crate) upper: Upper,
     /// Its segments.
     pub segmented: Segmented,
+}
+
+/// What the records of a function gave on a board.
+pub struct OnBoard {
+    /// Results, record by record, by name.
+    pub values: Vec<Map<String, Value>>,
+    /// Cycles, with those in which the board waited for its line.
+    pub cycles: u64,
+    /// Words that were compared with fixed point, or the first that differs.
+    pub words: Result<u64, String>,
+    /// What was clipped.
+    pub clipped: Vec<Clipped>,
 }
 
 /// What a step is given, and what fixed point leaves, of all tensors.
@@ -125,21 +140,59 @@ impl SegmentedFunction {
     /// # Errors
     /// The first word that differs; the array is stuck.
     pub(crate) fn compare(&self, steps: &[Step]) -> Result<(), Failure> {
-        let Segmented { whole, machine, .. } = &self.segmented;
         let given = steps.iter().map(|[given, _]| given.clone()).collect();
-        let ran = self.segmented.run(Array::new(machine), given).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
-        let results = whole.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Output);
-        for (id, tensor) in results {
+        let array = Array::new(&self.segmented.machine);
+        let ran = self.segmented.run(array, given).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+        let compared = self.compared(&ran, steps);
+        compared.map(drop).map_err(|place| Failure::Mismatch(format!("array differs from fixed: {place}")))
+    }
+
+    /// How many words of the results of some steps were compared with fixed point, all equal.
+    ///
+    /// # Errors
+    /// The first that differs, in words.
+    fn compared(&self, ran: &Ran, steps: &[Step]) -> Result<u64, String> {
+        let (mut words, tensors) = (0, &self.segmented.whole.tensors);
+        let results = tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Output);
+        for (id, Tensor { name, .. }) in results {
             for (number, (found, [_, expected])) in ran.steps.iter().zip(steps).enumerate() {
-                let pairs = found[id].iter().zip(&expected[id]).enumerate();
-                if let Some((element, (found, fixed))) = pairs.into_iter().find(|(_, (found, fixed))| found != fixed) {
-                    let name = &tensor.name;
-                    let place = format!("step {number}: {name}[{element}] is {found}, fixed says {fixed}");
-                    return Err(Failure::Mismatch(format!("array differs from fixed: {place}")));
+                let mut pairs = found[id].iter().zip(&expected[id]).enumerate();
+                if let Some((element, (found, fixed))) = pairs.find(|(_, (found, fixed))| found != fixed) {
+                    return Err(format!("step {number}: {name}[{element}] is {found}, fixed says {fixed}"));
                 }
+                words += found[id].len() as u64;
             }
         }
-        Ok(())
+        Ok(words)
+    }
+
+    /// Run each record once on a board, whose machine the images were made for.
+    ///
+    /// # Errors
+    /// Another program is part of the board, its line fails, the grid is stuck.
+    pub fn run_on(&self, board: &AttachedBoard) -> Result<OnBoard, Failure> {
+        for (_, compiled) in &self.segmented.segments {
+            board.check_program(&compiled.image)?;
+        }
+        let (per_step, records) = (self.segmented.per_step as usize, self.read.given.records.len());
+        let (steps, clipped) = self.words(records.div_ceil(per_step));
+        let given = steps.iter().map(|[given, _]| given.clone()).collect();
+        let ran = self.segmented.run(board.grid(), given);
+        let ran =
+            ran.map_err(|stuck| board.failure().map_or_else(|| Failure::Bug(stuck.to_string()), Failure::File))?;
+        let results = Results::of(&self.upper.fixed, shapes(&self.read.program));
+        let words = |record: usize, id: TensorId| -> Option<&[i64]> {
+            let words = &ran.steps[record / per_step][id.0];
+            let each = self.upper.fixed.tensors[id.0].shape.iter().map(|&extent| extent as usize).product::<usize>();
+            // What does not belong to a record is there once.
+            words.get(if words.len() == each {
+                0..each
+            } else {
+                record % per_step * each..(record % per_step + 1) * each
+            })
+        };
+        let values = (0..records).map(|record| results.values(&|id| words(record, id))).collect();
+        Ok(OnBoard { values, cycles: ran.cycles.iter().sum(), words: self.compared(&ran, &steps), clipped })
     }
 
     /// Extents of what the program names, with the records of a step in front; row by row the elements are those of the words.
@@ -147,13 +200,12 @@ impl SegmentedFunction {
         shapes_of_step(&self.read.program, &self.upper.fixed, self.segmented.per_step)
     }
 
-    /// How far its results are from golden's; nothing where records are made up.
+    /// How far its results are from golden's.
     ///
     /// # Errors
     /// What only the values show.
-    pub(crate) fn accuracy(&self, project: &Project) -> Result<Option<Accuracy>, Failure> {
-        let accuracy = (!self.read.is_made_up).then(|| self.upper.accuracy()).transpose();
-        accuracy.map_err(|wrong| Failure::about(&project.source, vec![*wrong]))
+    pub fn accuracy(&self, project: &Project) -> Result<Accuracy, Failure> {
+        self.upper.accuracy().map_err(|wrong| Failure::about(&project.source, vec![*wrong]))
     }
 
     /// Refuse what the board of the project does not hold, with a grid that it does.

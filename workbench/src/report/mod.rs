@@ -324,7 +324,7 @@ impl Report {
             segments: Some(plan),
             pace,
             saturations: Saturation::all(project, clipped, Unit::Record),
-            accuracy: function.accuracy(project)?,
+            accuracy: (!function.read.is_made_up).then(|| function.accuracy(project)).transpose()?,
             calibration: function.read.doubt(clipped),
             fates: Fates::of_segments(project, function),
             measured_on: function.read.origin.clone(),
