@@ -324,10 +324,7 @@ impl Project {
                     let built = workbench::build::Built::new(&project, &subject, progress)?;
                     return Ok((built, Kept::of(subject)));
                 }
-                (ValuesFor::Training(_), true) => {
-                    let message = "segments: only functions run in segments, and this program trains";
-                    return Err(Failure::Usage(message.to_owned()));
-                }
+                (ValuesFor::Training(_), true) => return Err(SegmentedFunction::refused()),
             };
             let function = SegmentedFunction::new(&project, records.as_ref(), progress)?;
             Ok((workbench::build::Built::of_segments(&project, &function, progress)?, Kept::Segments))

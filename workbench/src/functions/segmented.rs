@@ -78,6 +78,11 @@ pub struct OnBoard {
 pub(crate) type Step = [All; 2];
 
 impl SegmentedFunction {
+    /// What is said of a program that trains.
+    pub fn refused() -> Failure {
+        Failure::Usage("segments: only functions run in segments, and this program trains".to_owned())
+    }
+
     /// Everything from text and records to the images.
     ///
     /// # Errors
