@@ -90,7 +90,7 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
 pub fn segmented(project: &Project, target: &Target, talk: &Talk) -> Result<SegmentedFunction, Failure> {
     if !is_function(project, target.data.is_some(), target.inputs.is_some())? {
         project.refuse_stays()?;
-        return Err(Failure::Usage("segments: only functions run in segments, and this program trains".to_owned()));
+        return Err(SegmentedFunction::refused());
     }
     no_training(&target.plan, &target.file, &target.selection)?;
     let records = records(target.inputs.as_deref())?;

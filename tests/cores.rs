@@ -1,21 +1,24 @@
 //! Two different cores in one design: Verilator, Icarus Verilog and yosys build both, and their C drivers run both, each word as the model.
 
+#[path = "cores/simulator.rs"]
+mod simulator;
 mod tool;
 
 use arch::tools::Toolbox;
 use serde_json::{Value, json};
+use simulator::{Simulator, answers, here, succeeds};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use tool::{done, fails};
 
 const SETTINGS: &str = "[train]\nprediction = \"h\"\nloss = \"logistic\"\nlabels = { 0 = 0, 1 = 1 }\nbias = true\nstandardise = false\n\
                         order = \"rows\"\nsplit = 0.8\nbatch = 4\nepochs = 1\nmu = 0.25\n[train.sizes]\nm = \"inputs\"\n";
-const GRID: &str =
-    "program = \"logistic.t\"\n[machine]\npus = 1\npes_per_pu = 2\nstream_words = 2\n[build]\ndata = \"data.csv\"\n";
+/// Its pads hold two of the four samples of a batch.
+const GRID: &str = "program = \"logistic.t\"\n[machine]\npus = 1\npes_per_pu = 2\nstream_words = 2\ndata_depth = 8\n\
+                    [build]\ndata = \"data.csv\"\n";
 
 /// Features of a row, and how many rows there are; the bias is an input, too.
 const FEATURES: usize = 5;
@@ -66,49 +69,18 @@ impl Pair {
 
     /// `main.cpp` with the drivers and the Verilog of both.
     fn simulator(&self) -> PathBuf {
-        let toolbox = Toolbox::default();
-        let root = toolbox.package("verilator").unwrap_or_else(|missing| panic!("{missing}; run scripts/setup"));
-        let compiler = toolbox.program("g++").unwrap_or_else(|missing| panic!("{missing}"));
-        let objects = self.path("objects");
-        let mut verilator = Command::new(root.join("bin/verilator_bin"));
-        verilator.env("VERILATOR_ROOT", &root).args([
-            "--cc",
-            "-O3",
-            "--x-assign",
-            "fast",
-            "--x-initial",
-            "fast",
-            "-Wno-fatal",
-        ]);
-        verilator.args(["-Wno-lint", "-Wno-style", "--top-module", "pair", "--prefix", "Vpair", "--Mdir"]);
-        succeeds(verilator.arg(&objects).args(self.all_sources()));
         let drivers =
             ["first/driver/logistic_train.c", "first/driver/logistic_predict.c", "second/driver/wine_predict.c"];
-        for driver in drivers {
-            let mut c = Command::new(&compiler);
-            c.args(["-x", "c", "-std=c99", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-c"]);
-            c.args(["-DLOGISTIC_IO", "-DWINE_IO"]).arg(self.path(driver)).arg("-o");
-            succeeds(c.arg(objects.join(Path::new(driver).with_extension("o").file_name().unwrap())));
-        }
-        let runtime = root.join("include");
-        let files = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
-        let files: Vec<PathBuf> =
-            files.filter(|file| file.extension().is_some_and(|end| end == "cpp" || end == "o")).collect();
-        let mut cpp = Command::new(compiler);
-        cpp.args(["-std=gnu++17", "-O0", "-w", "-pthread", "-DLOGISTIC_IO", "-DWINE_IO"]);
-        cpp.args(["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TRACE_VCD=0", "-DVM_TRACE_FST=0"]);
-        cpp.args([format!("-DINPUTS={}", FEATURES + 1), format!("-DBATCH={BATCH}")]);
-        for folder in
-            [&objects, &self.path("first/driver"), &self.path("second/driver"), &runtime, &runtime.join("vltstd")]
-        {
-            cpp.arg("-I").arg(folder);
-        }
-        cpp.arg(here("main.cpp"))
-            .args(files)
-            .args(["verilated.cpp", "verilated_threads.cpp"].map(|name| runtime.join(name)));
-        let binary = self.path("pair");
-        succeeds(cpp.arg("-o").arg(&binary));
-        binary
+        let (inputs, batch) = (format!("INPUTS={}", FEATURES + 1), format!("BATCH={BATCH}"));
+        let simulator = Simulator {
+            folder: self.folder.path(),
+            top: "pair",
+            sources: self.all_sources(),
+            drivers: drivers.map(|driver| self.path(driver)).to_vec(),
+            defines: &["LOGISTIC_IO", "WINE_IO", &inputs, &batch],
+            main: "main.cpp",
+        };
+        simulator.build()
     }
 }
 
@@ -132,20 +104,6 @@ fn row(n: usize) -> ([f64; FEATURES], u8) {
     let features: [f64; FEATURES] =
         std::array::from_fn(|f| ((n * 37 + f * 101 + n * n * (f + 3)) % 257) as f64 / 64.0 - 2.0 + half(f));
     (features, u8::from(features[0] + features[1] - 0.5 * features[3] > 0.25))
-}
-
-fn here(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cores").join(name)
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), output.stderr.as_slice()].concat()).into_owned()
-}
-
-fn succeeds(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; run scripts/setup"));
-    assert!(output.status.success(), "{command:?}\n{}", said(&output));
-    said(&output)
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -172,13 +130,7 @@ fn drivers_in_c_give_the_words_of_fixed_point() {
     for row in &wine {
         input += &(row.join(" ") + "\n");
     }
-    let mut simulator = Command::new(pair.simulator()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    simulator.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = simulator.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    let found = said(&output);
-    let found: Vec<Vec<f64>> =
-        found.lines().map(|line| line.split(' ').map(|number| number.parse().unwrap()).collect()).collect();
+    let found = answers(&pair.simulator(), &input);
     let (weights, rest) = found.split_first().unwrap();
     let (predictions, classes) = rest.split_at(ROWS);
 

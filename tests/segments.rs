@@ -1,9 +1,19 @@
 //! Segments: a network that its machine does not hold as a whole runs in parts, and no word differs.
 
+#[path = "cores/simulator.rs"]
+mod simulator;
 mod tool;
 
 use serde_json::{Value, json};
+use sim::array::Array;
+use sim::grid::Stalls;
+use simulator::{Simulator, answers};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use tool::{done, fails, file};
+use workbench::resident::FunctionOptions;
+use workbench::{Function, Project, Records, Request};
 
 const NETWORK: &str = "programs/networks/resnet_small.onnx";
 /// 16 PEs whose pads hold a few hundred words each: parts of a convolution.
@@ -104,12 +114,112 @@ fn tables_lie_in_their_segments() {
     assert!(proven.lines().count() > 5 && !proven.contains("undecided"), "{proven}");
 }
 
+/// What stays, in the order of the network.
+const WEIGHTS: [&str; 8] = ["w0", "b0", "w1", "b1", "w2", "b2", "w3", "b3"];
+
+/// Six records, the first of which has the weights.
+fn records() -> Vec<Value> {
+    let first = record();
+    let other = |n: usize| {
+        let mut flat = (0..3 * 8 * 8).map(|k| f64::from(((n * 31 + k) * 7919 % 251) as u32) / 128.0 - 1.0);
+        let mut rows =
+            |count: usize| -> Value { (0..count).map(|_| flat.by_ref().take(8).collect::<Vec<_>>()).collect() };
+        json!({ "x": [(0..3).map(|_| rows(8)).collect::<Vec<Value>>()] })
+    };
+    [first].into_iter().chain((1..6).map(other)).collect()
+}
+
+/// All numbers of nested lists.
+fn flat(value: &Value) -> Vec<f64> {
+    value.as_array().map_or_else(|| vec![value.as_f64().unwrap()], |list| list.iter().flat_map(flat).collect())
+}
+
+/// What the whole function gives for each record, on a grid whose pads hold it; every word as fixed point has it.
+fn results_of_the_whole(records: &Path) -> Vec<Vec<f64>> {
+    let key = |name: &str| (name.to_owned(), "4".to_owned());
+    let resident = Some(WEIGHTS.map(str::to_owned).to_vec());
+    let project = Project::open(&Request {
+        program: Some(NETWORK.into()),
+        machine: ["pus", "pes_per_pu"].map(key).to_vec(),
+        function: FunctionOptions { resident, state: None },
+        ..Request::default()
+    });
+    let function = Function::new(&project.unwrap(), Some(&Records::open(records).unwrap()), &()).unwrap();
+    let outcome = function.run(Array::new(&function.climb.image().machine), 6, Stalls::none()).unwrap();
+    function.climb.compare_stream(&outcome).unwrap();
+    function.values(&outcome).iter().map(|values| flat(&values["y"])).collect()
+}
+
+/// The driver in C, on the verilated core behind AXI: in steps of one record and of two. Segments that have the same image compute rows of the same
+/// channels, and channels of the same rows.
+#[test]
+fn the_driver_in_c_gives_the_words_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (all, weights) = (records(), WEIGHTS.join(","));
+    let inputs = file(folder.path(), "records.json", Value::from(all.clone()).to_string());
+    let expected = results_of_the_whole(Path::new(&inputs));
+    for (per_step, steps, depths) in
+        [(1, 3, ["model_depth=64", "data_depth=32"]), (2, 1, ["model_depth=16", "data_depth=64"])]
+    {
+        let out = folder.path().join(format!("of_{per_step}"));
+        let (records, to) = (per_step.to_string(), out.display().to_string());
+        let [model, data] = depths;
+        let machine = ["--machine", model, "--machine", data, "--machine", "stream_words=2"];
+        let more = [&machine[..], &["--segments", "--resident", &weights, "--inputs", &inputs]].concat();
+        let more = [&more[..], &["--records", &records, "--out", &to, "--format", "json"]].concat();
+        let built = done(&small(&["build"], &more)).json();
+        tool::schema::holds(&built, "build");
+        let read =
+            |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(out.join(name)).unwrap()).unwrap() };
+        let plan = read("function/segments.json");
+        tool::schema::holds(&plan, "segments");
+        tool::schema::holds(&read("function/image_00/layout.json"), "layout");
+        tool::schema::holds(&read("report.json"), "report");
+        let images: Vec<&Value> = plan["segments"].as_array().unwrap().iter().map(|part| &part["image"]).collect();
+        let distinct: BTreeSet<String> = images.iter().map(ToString::to_string).collect();
+        assert!(images.len() > distinct.len() && distinct.len() >= 3, "{images:?}");
+        let sources = fs::read_to_string(out.join("rtl/resnet_small_axi.f")).unwrap();
+        let (steps_of_call, per_step_of_call) =
+            (format!("RESNET_SMALL_PREDICT_STEPS={steps}"), format!("PER_STEP={per_step}"));
+        let simulator = Simulator {
+            folder: &out,
+            top: "resnet_small_axi",
+            sources: sources.lines().map(|name| out.join(name)).collect(),
+            drivers: vec![out.join("driver/resnet_small_predict.c")],
+            defines: &["RESNET_SMALL_IO", &steps_of_call, &per_step_of_call],
+            main: "segments.cpp",
+        };
+        let calls = all.len() / (per_step * steps);
+        let words = |name: &str, record: &Value| {
+            flat(&record[name]).iter().fold(String::new(), |text, n| text + &format!("{n}\n"))
+        };
+        let model: String = WEIGHTS.iter().map(|name| words(name, &all[0])).collect();
+        let given: String = all.iter().map(|record| words("x", record)).collect();
+        let mut found = answers(&simulator.build(), &format!("{model}{calls}\n{given}"));
+        // A program is written where it is another one than before.
+        let segments = built["report"]["segments"]["segments"].as_array().unwrap();
+        let writes: f64 = segments.iter().map(|segment| segment["program_cycles"].as_f64().unwrap()).sum();
+        assert_eq!(found.remove(0), [writes]);
+        assert_eq!(found, expected, "{per_step} records in a step");
+    }
+}
+
 #[test]
 fn what_has_no_segments_says_so() {
     fails(&small(&["explain"], &[]), 4, &["does not fit", "segments = \"auto\""]);
-    fails(&small(&["build"], &["--segments"]), 4, &["does not fit", "`prove` take it in segments"]);
-    fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
+    fails(
+        &small(&["build"], &[]),
+        4,
+        &["does not fit", "`build`, `eval`, `explain`, `prove` and `run` take it in segments"],
+    );
     let folder = tempfile::tempdir().unwrap();
+    let rom = file(folder.path(), "rom.toml", "[build]\nsegments = \"auto\"\nmicrocode = \"rom\"\n");
+    fails(
+        &small(&["build"], &["--config", &rom]),
+        1,
+        &["E-CONFIG", "rom.toml:3:13", "leave `microcode` or `segments` out"],
+    );
+    fails(&["explain", "programs/logistic.t", "--segments"], 2, &["only functions run in segments"]);
     let stream = file(folder.path(), "sum.tc", "def sum(float(N) x, float(N) s) -> (t) {\n  t(i) = s(i) + x(i)\n}\n");
     let inputs = file(folder.path(), "sum.json", r#"[{"x": [1, 2], "s": [0, 0]}, {"x": [3, 4]}]"#);
     let stream = ["explain", &stream, "--inputs", &inputs, "--state", "s=t", "--segments"];

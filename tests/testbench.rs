@@ -114,6 +114,29 @@ fn a_function_has_a_testbench() {
     assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
 }
 
+/// In segments it has the first one.
+#[test]
+fn the_first_segment_has_a_testbench() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    command
+        .args(["build", "programs/networks/resnet_small.onnx", "--segments", "--module", "tabla", "--out"])
+        .arg(&out);
+    for key in ["pus=2", "pes_per_pu=2", "model_depth=256", "data_depth=64", "temporary_depth=128"] {
+        command.args(["--machine", key]);
+    }
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    for target in ["run", "axi"] {
+        let output = make(&out, &[target]);
+        assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));
+    }
+    alter(&out.join("rtl/multiply_add.v"), PRODUCT.0, PRODUCT.1);
+    let output = make(&out, &["run"]);
+    assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
+}
+
 /// What a grid multiplies, and what it would be wrong to.
 const PRODUCT: (&str, &str) = ("product <= held_a * ", "product <= 1 + held_a * ");
 

@@ -238,7 +238,10 @@ fn python() -> PathBuf {
 
 /// Run the driver in `out` on the array; its result.
 fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
-    let machine = Machine::try_from(machine(stream_words)).unwrap();
+    drive_on(Machine::try_from(machine(stream_words)).unwrap(), out, values)
+}
+
+fn drive_on(machine: Machine, out: &Path, values: &Value) -> Value {
     let mut child = host(&python(), out, values).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     let result = Shell::new(machine, None).serve(from, to);
@@ -293,6 +296,44 @@ fn the_python_driver_keeps_what_is_resident() {
     // W x + b by hand.
     let [first, second, third] = [[-0.5, 1.25], [6.5, -7.5], [1.0, -2.0]];
     assert_eq!(drive(&folder.path().join("out"), 8, &values), json!([first, second, third, second, third]));
+}
+
+/// A function that its pads do not hold: the driver takes it segment by segment.
+#[test]
+fn the_python_driver_runs_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "net.tc",
+        "def net(float(8) x, float(16,8) W, float(4,16) V) -> (y) {\n  h(i) +=! W(i,j) * x(j)\n  r(i) = fmax(h(i), 0)\n  y(k) +=! V(k,i) * r(i)\n}\n",
+    );
+    write("net.toml", "[function]\nresident = [\"W\", \"V\"]\n");
+    let value = |n: usize| ((n * 37 + 11) % 9) as f64 / 4.0 - 1.0;
+    let matrix = |rows: usize, columns: usize| -> Vec<Vec<f64>> {
+        (0..rows).map(|i| (0..columns).map(|j| value(i * columns + j + rows)).collect()).collect()
+    };
+    let (w, v, x) = (matrix(16, 8), matrix(4, 16), matrix(3, 8));
+    let records: Vec<Value> = x.iter().map(|x| json!({ "x": x, "W": w, "V": v })).collect();
+    write("in.json", &Value::from(records).to_string());
+    let machine = MachineSpec { model_depth: Some(8), data_depth: Some(8), rectifiers: Some(true), ..machine(8) };
+    let text = toml::to_string(&machine).unwrap();
+    let config =
+        format!("program = \"net.tc\"\n[machine]\n{text}[board]\nname = \"zcu102\"\n[build]\nsegments = \"auto\"\n");
+    write("zynq.toml", &config);
+    let build = ["--config", "zynq.toml", "build", "--module", "tabla", "--inputs", "in.json", "--out", "out"];
+    let (code, said) = tool(folder.path(), &build);
+    assert_eq!(code, 0, "{said}");
+    let out = folder.path().join("out");
+    let plan: Value = serde_json::from_str(&fs::read_to_string(out.join("function/segments.json")).unwrap()).unwrap();
+    assert!(plan["segments"].as_array().unwrap().len() >= 3, "{plan}");
+    let given = json!({ "segments": [{ "x": x[..1] }, { "x": x[1..] }], "model": { "W": w, "V": v } });
+    // Multiples of a quarter are exact in words, and so are their products.
+    let product = |m: &[Vec<f64>], x: &[f64]| -> Vec<f64> {
+        m.iter().map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect()
+    };
+    let rectified = |x: &Vec<f64>| product(&w, x).into_iter().map(|h| h.max(0.0)).collect::<Vec<f64>>();
+    let expected: Vec<Vec<f64>> = x.iter().map(|x| product(&v, &rectified(x))).collect();
+    assert_eq!(drive_on(Machine::try_from(machine).unwrap(), &out, &given), json!(expected));
 }
 
 #[test]

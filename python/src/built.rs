@@ -18,6 +18,8 @@ use workbench::{Design, Failure, Function, Subject};
 #[derive(Clone)]
 pub(crate) enum Kept {
     Function(Box<Function>),
+    /// A function in segments, of which nothing is verified again.
+    Segments,
     Training(Arc<Design>),
 }
 
@@ -90,7 +92,15 @@ impl Built {
 
     /// Run the Verilog in `folder` on rows of a function with targets: scores and words, as JSON.
     fn verify_function(&self, py: Python<'_>, folder: PathBuf, rows: Given) -> PyResult<String> {
-        let Kept::Function(function) = &self.kept else { return Err(no_weights(py)) };
+        let function = match &self.kept {
+            Kept::Function(function) => function,
+            Kept::Segments => {
+                let message =
+                    "segments are compared with fixed point as they are built: `verify` takes a function as a whole";
+                return Err(raised(py, &Failure::Usage(message.to_owned())));
+            }
+            Kept::Training(_) => return Err(no_weights(py)),
+        };
         let (project, function) = (self.project.clone(), function.clone());
         work::run(py, None, move |progress| {
             let judge = Judge::of_built(&project, &function, &rows.rows()?, f64::INFINITY, progress)?;

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::evaluation::Evaluation;
 use workbench::functions::is_function;
+use workbench::functions::segmented::SegmentedFunction;
 use workbench::report::explanation::Explained;
 use workbench::resident::FunctionOptions;
 use workbench::samples::numbers::{Numbers, Targets};
@@ -316,9 +317,17 @@ impl Project {
         let given =
             given.map(|given| given.iter().map(values::record).collect::<PyResult<Vec<Value>>>()).transpose()?;
         let inner = work::run(py, None, move |progress| {
-            let subject = subject(&project, data, records.as_deref(), given, progress)?;
-            let built = workbench::build::Built::new(&project, &subject, progress)?;
-            Ok((built, Kept::of(subject)))
+            let records = match (values_for(&project, data, records.as_deref(), given)?, project.in_segments()) {
+                (ValuesFor::Function(records), true) => records,
+                (values, false) => {
+                    let subject = subject(&project, values, progress)?;
+                    let built = workbench::build::Built::new(&project, &subject, progress)?;
+                    return Ok((built, Kept::of(subject)));
+                }
+                (ValuesFor::Training(_), true) => return Err(SegmentedFunction::refused()),
+            };
+            let function = SegmentedFunction::new(&project, records.as_ref(), progress)?;
+            Ok((workbench::build::Built::of_segments(&project, &function, progress)?, Kept::Segments))
         })?;
         Ok(Built::new(&self.inner, inner.0, inner.1))
     }
@@ -406,26 +415,40 @@ fn in_memory(records: Value) -> Result<Records, Failure> {
     Records::parse(Source { name: "inputs".to_owned(), text: records.to_string() })
 }
 
-/// What a board is built for.
-fn subject(
+/// What a board is built for: records of a function, if there are any, or the file of a training's data.
+enum ValuesFor {
+    Function(Option<Records>),
+    Training(Option<PathBuf>),
+}
+
+/// Which of them are meant.
+fn values_for(
     project: &workbench::Project,
     data: Option<PathBuf>,
     records: Option<&Path>,
     given: Option<Vec<Value>>,
-    progress: &dyn Progress,
-) -> Result<Subject, Failure> {
+) -> Result<ValuesFor, Failure> {
     let has_records = records.is_some() || given.is_some();
     if is_function(project, data.is_some(), has_records)? {
         if let Some(data) = data {
             return Err(Failure::Usage(format!("data {}: a function has records, given by inputs", data.display())));
         }
         let read = records.map(Records::open).or(given.map(|given| in_memory(Value::Array(given)))).transpose()?;
-        return Subject::function(project, read.as_ref(), progress);
+        return Ok(ValuesFor::Function(read));
     }
     if has_records {
         return Err(Failure::Usage("inputs are the records of a function; this program trains on data".to_owned()));
     }
-    Subject::training(project, &Data { path: data, ..Data::default() }, &Choices::default(), progress)
+    Ok(ValuesFor::Training(data))
+}
+
+fn subject(project: &workbench::Project, values: ValuesFor, progress: &dyn Progress) -> Result<Subject, Failure> {
+    match values {
+        ValuesFor::Function(records) => Subject::function(project, records.as_ref(), progress),
+        ValuesFor::Training(path) => {
+            Subject::training(project, &Data { path, ..Data::default() }, &Choices::default(), progress)
+        }
+    }
 }
 
 /// How fast an image is, where everything lies and what runs when, as JSON.

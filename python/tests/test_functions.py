@@ -163,6 +163,22 @@ def test_functions_of_any_program_are_verified(tmp_path):
     assert hardware.verify(X, y).accuracy == 0.75
 
 
+def test_a_function_larger_than_its_machine_is_built_in_segments(tmp_path):
+    text = "def f(float(8) x, float(16,8) W) -> (y) {\n  y(i) +=! W(i,j) * x(j)\n}\n"
+    machine = {"pus": 1, "pes_per_pu": 2, "model_depth": 16, "data_depth": 16}
+    config = '[build]\nsegments = "auto"\n'
+    program = Program.from_text(text, language="tensor_comprehensions", config=config, machine=machine, resident=["W"])
+    record = {"x": np.arange(8) / 8, "W": np.ones((16, 8))}
+    hardware = program.build(out=tmp_path, inputs=[record])
+    plan = json.loads((tmp_path / "function" / "segments.json").read_text())
+    # 128 weights in pads of 2 x 16 words.
+    assert len(plan["segments"]) >= 4 and len({part["image"] for part in plan["segments"]}) == 1
+    with pytest.raises(errors.UsageError, match="segments are compared"):
+        hardware.verify([np.zeros(8)], [0])
+    with pytest.raises(errors.UsageError, match="only functions run in segments"):
+        Program.from_file("programs/linear.t", config=config).build(out=tmp_path / "linear")
+
+
 def test_profiles_are_quantiles_beside_formats():
     text = "def f(float(2) x) -> (s) {\n  s(c) = x(c) * 3 where c in 0:2\n}\n"
     program = Program.from_text(text, language="tensor_comprehensions", machine={"word": 8})

@@ -230,6 +230,28 @@ impl Upper {
         self.lowered(word).map(|(fixed, _)| fixed)
     }
 
+    /// The words of all tensors, by number, that each step is given and those that it leaves; and what was clipped. What is not given is 0.
+    pub fn words(&self) -> (Vec<[Words; 2]>, Vec<Clipped>) {
+        let mut fixed = Fixed::new(&self.fixed);
+        give(&mut fixed, &self.model);
+        let all = |fixed: &Fixed, is_given: bool| -> Words {
+            let words = |(id, tensor): (usize, &fixed::Tensor)| {
+                let words = fixed.words(TensorId(id));
+                let computed = matches!(tensor.role, fixed::Role::Temporary | fixed::Role::Output);
+                if computed && is_given { vec![0; words.len()] } else { words }
+            };
+            self.fixed.tensors.iter().enumerate().map(words).collect()
+        };
+        let step = |step: &NamedValues| {
+            give(&mut fixed, step);
+            let given = all(&fixed, true);
+            fixed.step();
+            [given, all(&fixed, false)]
+        };
+        let steps = self.steps.iter().map(step).collect();
+        (steps, fixed.clipped())
+    }
+
     fn lowered(&self, word: u32) -> Option<(fixed::Program, NumberReport)> {
         fixed::lower(&self.program, &self.ranges, &self.given.of_word(word)).ok()
     }
@@ -348,11 +370,7 @@ impl Climb {
         let mut fixed = Fixed::new(&lowered);
         let image = &compiled.image;
         let set = |fixed: &mut Fixed, values: &NamedValues| -> Words {
-            for (name, values) in values {
-                if let Some(tensor) = fixed.tensor(name) {
-                    fixed.set_real(tensor, values);
-                }
-            }
+            give(fixed, values);
             words_of(fixed, image)
         };
         let start = set(&mut fixed, &model);
@@ -547,6 +565,15 @@ fn snapshot(golden: &Golden, program: &tensor::Program) -> BTreeMap<String, Vec<
     let tensors = program.tensors.iter().enumerate().map(|(id, tensor)| (TensorId(id), tensor));
     let changing = tensors.filter(|(id, tensor)| changes(*id, &tensor.role));
     changing.map(|(id, tensor)| (tensor.name.clone(), golden.value(id).collect())).collect()
+}
+
+/// Give a program what it has of these values.
+fn give(fixed: &mut Fixed, values: &NamedValues) {
+    for (name, values) in values {
+        if let Some(tensor) = fixed.tensor(name) {
+            fixed.set_real(tensor, values);
+        }
+    }
 }
 
 /// The words of every stream tensor.

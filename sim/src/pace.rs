@@ -55,6 +55,18 @@ impl Pace {
         Ok(Pace { cycles_per_sample: cycles, samples_per_step: batch, latency_cycles, bounds, distance })
     }
 
+    /// Programs one after the other, each over all samples; nothing where there is none.
+    pub fn in_sequence(paces: &[Pace]) -> Option<Pace> {
+        let all = paces.iter().copied().reduce(|a, b| Pace {
+            cycles_per_sample: a.cycles_per_sample + b.cycles_per_sample,
+            latency_cycles: a.latency_cycles + b.latency_cycles,
+            bounds: a.bounds.and(&b.bounds),
+            ..a
+        })?;
+        let distance = (all.bounds.bound > 0.0).then(|| all.cycles_per_sample / all.bounds.bound);
+        Some(Pace { distance, ..all })
+    }
+
     /// The part of the multiply-add slots of all PEs that is used.
     pub fn utilisation(&self, machine: &Machine) -> f64 {
         self.bounds.work.multiply_adds / (f64::from(machine.pes()) * self.cycles_per_sample)

@@ -36,7 +36,7 @@ pub struct Stays {
     /// Records of a function that a step computes at once: a number, or `auto` for as many as make a record fastest; default: 1
     #[arg(long, value_name = "N|auto", value_parser = RecordsPerStep::from_str)]
     pub records: Option<RecordsPerStep>,
-    /// Run a function that its machine does not hold as a whole in segments, one after the other (`eval`, `explain`, `prove`)
+    /// Run a function that its machine does not hold as a whole in segments, one after the other (`build`, `eval`, `explain`, `prove`, `run`)
     #[arg(long)]
     pub segments: bool,
 }

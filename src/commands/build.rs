@@ -47,7 +47,11 @@ pub struct Written<'a> {
 /// # Errors
 /// Whatever is wrong with program, data or machine.
 pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
-    let built = Built::new(project, &subject::subject(project, target, talk)?, talk)?;
+    let built = if project.in_segments() {
+        Built::of_segments(project, &subject::segmented(project, target, talk)?, talk)?
+    } else {
+        Built::new(project, &subject::subject(project, target, talk)?, talk)?
+    };
     talk.warnings(&project.source, built.report.warnings());
     Ok(built)
 }

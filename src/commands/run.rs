@@ -20,6 +20,7 @@ use std::time::Duration;
 use workbench::config::Microcode;
 use workbench::documents::Document;
 use workbench::functions::is_function;
+use workbench::functions::segmented::{OnBoard, SegmentedFunction};
 use workbench::ranks::agree;
 use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
@@ -175,32 +176,37 @@ fn function(
     project.is_program()?;
     project.adopt(board)?;
     let records = subject::records(options.inputs.as_deref())?;
-    let function = Function::new(&project, records.as_ref(), talk)?;
-    let outcome = function.run_on(board)?;
-    let (words, difference) = match function.climb.compare_stream(&outcome) {
+    let (OnBoard { values, cycles, words, clipped }, accuracy) = if project.in_segments() {
+        let function = SegmentedFunction::new(&project, records.as_ref(), talk)?;
+        (function.run_on(board)?, function.accuracy(&project)?)
+    } else {
+        let function = Function::new(&project, records.as_ref(), talk)?;
+        let outcome = function.run_on(board)?;
+        let words = function.climb.compare_stream(&outcome).map_err(|difference| difference.to_string());
+        let (values, clipped) = (function.values(&outcome), function.climb.clipped);
+        (OnBoard { values, cycles: outcome.cycles, words, clipped }, function.accuracy)
+    };
+    let (words, difference) = match words {
         Ok(words) => (words, None),
         Err(difference) => (0, Some(format!("board differs from fixed: {difference}"))),
     };
     let differs = difference.clone().map(Failure::Mismatch);
-    let clipped = &function.climb.clipped;
-    let saturations = Saturation::all(&project, clipped, Unit::Record);
+    let saturations = Saturation::all(&project, &clipped, Unit::Record);
     let denied = Some(&saturations).filter(|_| options.train.deny_saturation);
-    let verdict = &function.accuracy.verdict;
+    let verdict = &accuracy.verdict;
     let inaccurate = Some(verdict).filter(|_| global.deny_inaccuracy).and_then(Failure::of_verdict);
     let failed = differs.or_else(|| Saturation::denied(denied?)).or(inaccurate);
-    let distance = &function.accuracy.distance;
-    let warnings: Vec<Diagnostic> =
-        function.accuracy.warnings().chain(saturation::warnings(clipped, Unit::Record)).collect();
+    let distance = &accuracy.distance;
+    let warnings: Vec<Diagnostic> = accuracy.warnings().chain(saturation::warnings(&clipped, Unit::Record)).collect();
     if global.format == Format::Text {
         render::warnings(&project.source, &warnings, talk);
     }
-    let values = function.values(&outcome);
     output::either(
         global.format,
         || {
             let shown =
                 values.iter().enumerate().map(|(n, values)| format!("record {}\n{}", n + 1, eval::lines(values)));
-            let (records, cycles, distance) = (values.len(), outcome.cycles, figures::distance(*distance));
+            let (records, distance) = (values.len(), figures::distance(*distance));
             let summary = format!(
                 "{records} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n{verdict}\n"
             );
@@ -209,7 +215,7 @@ fn function(
         || {
             let ran = FunctionRun {
                 records: values.len(),
-                cycles: outcome.cycles,
+                cycles,
                 words_compared: words,
                 first_difference: difference,
                 distance_from_golden: *distance,

@@ -47,3 +47,35 @@ fn a_function_runs_on_a_board() {
     told(&["programs/linear.t", "--data", "x.csv", "--resident", "w"], "this is for functions");
     told(&["programs/linear.t", "--data", "x.csv", "--inputs", "in.json"], "cannot be used with");
 }
+
+/// 9,216 weights where the pads of all PEs have room for 8,192; whole numbers are exact in words.
+#[test]
+fn a_function_runs_on_a_board_in_segments() {
+    const SIZE: usize = 96;
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let program = folder.path().join("dense.tc");
+    let text = format!("def dense(float({SIZE}) x, float({SIZE},{SIZE}) W) -> (y) {{\n  y(i) +=! W(i,j) * x(j)\n}}\n");
+    fs::write(&program, text).unwrap();
+    let value = |n: usize| (n * n % 7 % 3) as f64 - 1.0;
+    let row = |i: usize| (0..SIZE).map(|j| value(i * SIZE + j)).collect::<Vec<f64>>();
+    let weights: Vec<Vec<f64>> = (0..SIZE).map(row).collect();
+    let given: Vec<Vec<f64>> = (SIZE..SIZE + 2).map(row).collect();
+    let records: Vec<_> = given.iter().map(|x| serde_json::json!({ "x": x, "W": weights })).collect();
+    let inputs = folder.path().join("in.json");
+    fs::write(&inputs, serde_json::Value::from(records).to_string()).unwrap();
+    let bench = Bench::new(Line::Good);
+    let (program, inputs) = (program.display().to_string(), inputs.display().to_string());
+    let line = ["run", &program, "--port", &bench.name, "--config", &config, "--inputs", &inputs, "--resident", "W"];
+    let whole = run(&line);
+    assert!(whole.code == 4 && whole.stderr.contains("does not fit"), "{}\n{}", whole.stdout, whole.stderr);
+    let ran = run(&[&line[..], &["--segments", "--format", "json"]].concat());
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let board = ran.json();
+    tool::schema::holds(&board, "run_function");
+    let product =
+        |x: &Vec<f64>| -> Vec<f64> { weights.iter().map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect() };
+    let expected: Vec<_> = given.iter().map(|x| serde_json::json!({ "y": product(x) })).collect();
+    assert_eq!(board["values"], serde_json::json!(expected));
+    assert_eq!((&board["records"], &board["words_compared"]), (&2.into(), &(2 * SIZE).into()), "{board}");
+}

@@ -140,6 +140,21 @@ def run_function():
     print("result", json.dumps([output["y"].tolist() for output in outputs]), flush=True)
 
 
+def run_segments():
+    """A function in segments: the driver keeps the model."""
+    driver = tabla.Accelerator(Registers(), dmas, allocate, folder + "/function")
+    first, more = values["segments"]
+    assert "needs a model: V, W" in expect(tabla.DriverError, lambda: driver.predict(first))
+    assert "no input z" in expect(KeyError, lambda: driver.predict({**first, "z": [0]}, values["model"]))
+    outputs = driver.predict(first)[0]
+    dma.sendchannel.hanging, driver.timeout = dma.sendchannel.transfers + 3, 0.05
+    assert "it waits for" in expect(tabla.DriverError, lambda: driver.predict(more))
+    dma.sendchannel.hanging, dma.sendchannel.hangs, driver.timeout = 0, False, 10.0
+    results, model, cycles = driver.predict(more)
+    assert model is None and cycles > 0
+    print("result", json.dumps([output["y"].tolist() for output in outputs + results]), flush=True)
+
+
 class World:
     """What the driver uses of mpi4py's communicator, played by the test."""
 
@@ -198,6 +213,10 @@ def run_rank():
 
 if "sockets" in values:
     run_rank()
+    sys.exit()
+
+if "segments" in values:
+    run_segments()
     sys.exit()
 
 if "records" in values:

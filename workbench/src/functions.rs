@@ -32,6 +32,7 @@ use compiler::fixed::{self, NumberReport};
 use compiler::search::Compiled;
 use compiler::tensor::{Program, Role, TensorId};
 use serde_json::{Map, Value};
+use sim::clipped::Clipped;
 use sim::distance::Accuracy;
 use sim::driver::{Outcome, Words};
 use sim::eval::{Elements, read_more_inputs, with_shapes_of, write_elements};
@@ -94,13 +95,13 @@ pub(crate) struct Read {
     /// What the text says; what is resident is a state.
     pub(crate) program: Program,
     /// What the front end warned of.
-    warnings: Vec<Diagnostic>,
+    pub(crate) warnings: Vec<Diagnostic>,
     /// What is resident, and the records without it, from the user or made up.
     given: Given,
     /// Where they come from, for people.
-    origin: String,
+    pub(crate) origin: String,
     /// Whether they are made up.
-    is_made_up: bool,
+    pub(crate) is_made_up: bool,
     /// Records that binary points are chosen from, if these are others.
     calibration: Option<Calibration>,
 }
@@ -140,6 +141,17 @@ impl Read {
         inference_options(&self.program)
     }
 
+    /// W-CALIBRATION, if few records decided its binary points, or what was clipped shows that others should have.
+    pub(crate) fn doubt(&self, clipped: &[Clipped]) -> Option<Diagnostic> {
+        let outside = clipped.iter().filter(|clipped| clipped.computed.is_none());
+        let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
+        match &self.calibration {
+            Some(calibration) => calibration::warning(calibration.rows, Some(outside)),
+            None if self.is_made_up => None,
+            None => calibration::warning(rows(&self.program, self.given.records.len()), None),
+        }
+    }
+
     /// On real numbers and in fixed point, with its records.
     ///
     /// # Errors
@@ -171,25 +183,18 @@ impl Function {
     /// It cannot be done in fixed point or on the machine.
     fn of(project: &Project, read: &Read, progress: &dyn Progress) -> Result<Function, Failure> {
         let upper = read.upper(project, progress)?;
-        let calibrated = read.calibration.as_ref().map(|calibration| calibration.rows);
         let (step, compiled) = step(project, &upper.fixed)?;
         let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
-        let Read { program: parsed, warnings, given, origin, is_made_up, .. } = read;
+        let Read { program: parsed, warnings, given, origin, is_made_up, calibration: _ } = read;
         let climb = Climb::of_records(upper, step, compiled);
-        let rows = (calibrated.is_none() && !is_made_up).then(|| rows(parsed, given.records.len()));
-        let outside = climb.clipped.iter().filter(|clipped| clipped.computed.is_none());
-        let outside: u64 = outside.map(|clipped| clipped.count.values).sum();
-        let calibration = match (calibrated, rows) {
-            (Some(rows), _) => calibration::warning(rows, Some(outside)),
-            (None, rows) => rows.and_then(|rows| calibration::warning(rows, None)),
-        };
+        let calibration = read.doubt(&climb.clipped);
         Ok(Function {
             climb,
             numbers,
             accuracy,
             calibration,
-            calibrated: calibrated.is_some(),
+            calibrated: read.calibration.is_some(),
             origin: origin.clone(),
             made_up: *is_made_up,
             parsed: parsed.clone(),
@@ -224,23 +229,12 @@ impl Function {
 
     /// Extents of what the program names, as its text has them; row by row the elements are those of the words.
     pub fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
-        let tensors = &self.parsed.tensors;
-        let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
-        let of_names = self.parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
-        of_tensors.chain(of_names).collect()
+        shapes(&self.parsed)
     }
 
     /// The same of the image, which has the records of a step in front.
     pub(crate) fn shapes_of_step(&self) -> BTreeMap<String, Vec<u32>> {
-        let (mut shapes, Climb { fixed, per_step, .. }) = (self.shapes(), &self.climb);
-        let of_record = fixed::of_record(fixed);
-        let own = fixed.tensors.iter().zip(of_record).filter(|(_, own)| *own && *per_step > 1);
-        for (tensor, _) in own {
-            if let Some(shape) = shapes.get_mut(&tensor.name) {
-                shape.insert(0, *per_step as u32);
-            }
-        }
-        shapes
+        shapes_of_step(&self.parsed, &self.climb.fixed, self.climb.per_step as u32)
     }
 
     /// Run each record once on a board, whose machine the image was made for.
@@ -256,23 +250,9 @@ impl Function {
     /// Results of a run as JSON, record by record, by name; what the program never computes is undefined.
     pub fn values(&self, outcome: &Outcome) -> Vec<Map<String, Value>> {
         let (program, image) = (&self.climb.fixed, self.climb.image());
-        let results = program.names.iter().filter_map(|(name, id)| {
-            let tensor = &program.tensors[id.0];
-            let streamed = image.tensors.iter().position(|streamed| streamed.name == tensor.name)?;
-            (tensor.role == fixed::Role::Output).then(|| (name, tensor, streamed, written(program, *id)))
-        });
-        let (results, shapes): (Vec<_>, _) = (results.collect(), self.shapes());
-        let of_record = |step: &Words| -> Map<String, Value> {
-            let value = |(name, tensor, streamed, written): &(&String, &fixed::Tensor, usize, Vec<bool>)| {
-                let words = step[*streamed].iter().zip(written);
-                let elements: Elements =
-                    words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
-                let shape = shapes.get(*name).unwrap_or(&tensor.shape);
-                ((*name).clone(), write_elements(&elements, shape))
-            };
-            results.iter().map(value).collect()
-        };
-        outcome.steps.iter().map(of_record).collect()
+        let results = Results::of(program, self.shapes());
+        let streamed = |id: TensorId| image.tensors.iter().position(|sent| sent.name == program.tensors[id.0].name);
+        outcome.steps.iter().map(|step: &Words| results.values(&|id| Some(step[streamed(id)?].as_slice()))).collect()
     }
 }
 
@@ -327,6 +307,55 @@ fn step(project: &Project, record: &fixed::Program) -> Result<((fixed::Program, 
             Ok(if cycles(&together)? < cycles(&alone)? { together } else { alone })
         }
     }
+}
+
+/// The results of a record in fixed point.
+struct Results<'a> {
+    program: &'a fixed::Program,
+    /// Extents of names, as the text has them.
+    shapes: BTreeMap<String, Vec<u32>>,
+    /// Names, tensors, and which elements are ever computed.
+    all: Vec<(&'a String, TensorId, Vec<bool>)>,
+}
+
+impl Results<'_> {
+    fn of(program: &fixed::Program, shapes: BTreeMap<String, Vec<u32>>) -> Results<'_> {
+        let results = program.names.iter().filter(|(_, id)| program.tensors[id.0].role == fixed::Role::Output);
+        Results { program, shapes, all: results.map(|(name, id)| (name, *id, written(program, *id))).collect() }
+    }
+
+    /// As JSON, by name, of the words of each tensor that is sent; what is never computed is undefined.
+    fn values<'w>(&self, words: &dyn Fn(TensorId) -> Option<&'w [i64]>) -> Map<String, Value> {
+        let value = |(name, id, written): &(&String, TensorId, Vec<bool>)| {
+            let tensor = &self.program.tensors[id.0];
+            let words = words(*id)?.iter().zip(written);
+            let elements: Elements =
+                words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
+            let shape = self.shapes.get(*name).unwrap_or(&tensor.shape);
+            Some(((*name).clone(), write_elements(&elements, shape)))
+        };
+        self.all.iter().filter_map(value).collect()
+    }
+}
+
+/// Extents of what a program names.
+fn shapes(parsed: &Program) -> BTreeMap<String, Vec<u32>> {
+    let tensors = &parsed.tensors;
+    let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
+    let of_names = parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
+    of_tensors.chain(of_names).collect()
+}
+
+/// The same of a step of some records, which are in front; `record` is one in fixed point.
+fn shapes_of_step(parsed: &Program, record: &fixed::Program, per_step: u32) -> BTreeMap<String, Vec<u32>> {
+    let mut shapes = shapes(parsed);
+    let own = record.tensors.iter().zip(fixed::of_record(record)).filter(|(_, own)| *own && per_step > 1);
+    for (tensor, _) in own {
+        if let Some(shape) = shapes.get_mut(&tensor.name) {
+            shape.insert(0, per_step);
+        }
+    }
+    shapes
 }
 
 fn inference_options(program: &Program) -> Options {

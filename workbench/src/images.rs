@@ -221,7 +221,7 @@ pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compil
 
 /// What helps where a function is too large.
 pub(crate) const IN_SEGMENTS: &str =
-    "with `segments = \"auto\"` in [build], `explain`, `eval` and `prove` take it in segments";
+    "with `segments = \"auto\"` in [build], `build`, `eval`, `explain`, `prove` and `run` take it in segments";
 
 fn fitted(project: &Project, programs: &[&fixed::Program], request: &FitRequest<'_>) -> Result<Fitted, Failure> {
     fit(programs, request).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))

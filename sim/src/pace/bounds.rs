@@ -52,6 +52,23 @@ impl PerResource {
         ]
     }
 
+    /// The resource of which there is most, and how much; nothing where there is none of any.
+    fn largest(&self) -> (&'static str, f64) {
+        let largest = self.named().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        largest.filter(|(_, cycles)| *cycles > 0.0).unwrap_or(("nothing", 0.0))
+    }
+
+    fn and(self, other: PerResource) -> PerResource {
+        PerResource {
+            input_words: self.input_words + other.input_words,
+            output_words: self.output_words + other.output_words,
+            multiply_adds: self.multiply_adds + other.multiply_adds,
+            divisions: self.divisions + other.divisions,
+            functions: self.functions + other.functions,
+            comparisons: self.comparisons + other.comparisons,
+        }
+    }
+
     fn over(self, samples: f64) -> PerResource {
         PerResource {
             input_words: self.input_words / samples,
@@ -84,9 +101,15 @@ impl Bounds {
         let step = Step::of(program);
         let samples = f64::from(batch);
         let by_resource = step.cycles(machine).over(samples);
-        let largest = by_resource.named().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let (bound_by, bound) = largest.filter(|(_, cycles)| *cycles > 0.0).unwrap_or(("nothing", 0.0));
+        let (bound_by, bound) = by_resource.largest();
         Bounds { bound, bound_by, by_resource, work: step.work().over(samples) }
+    }
+
+    /// Those of two programs, one after the other: each waits for its own resource, and that which is asked for most gives the name.
+    pub(super) fn and(&self, other: &Bounds) -> Bounds {
+        let by_resource = self.by_resource.and(other.by_resource);
+        let (bound_by, _) = by_resource.largest();
+        Bounds { bound: self.bound + other.bound, bound_by, by_resource, work: self.work.and(other.work) }
     }
 }
 

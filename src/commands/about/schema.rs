@@ -15,6 +15,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use workbench::build::hardware;
 use workbench::build::layout::Layout;
+use workbench::build::segments::InSegments;
 use workbench::config::ConfigFile;
 use workbench::documents::{Document, Problems};
 use workbench::functions::score::Scored;
@@ -65,6 +66,7 @@ const SCHEMAS: &[Entry] = &[
     ),
     ("run", "Result of `run` that trains", written::<Document<trained::Trained>>),
     ("run_function", "Result of `run` of a function", written::<Document<run::FunctionRun>>),
+    ("segments", "`segments.json`: what segments run, read and write", written::<InSegments>),
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("score", "Result of `score`", written::<Document<Scored>>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),

@@ -141,6 +141,13 @@ pub(super) struct Tensor {
     pub(super) constant: Option<Vec<i64>>,
 }
 
+impl Tensor {
+    /// How many elements it has.
+    pub(super) fn elements(&self) -> u64 {
+        self.extents.iter().map(|&extent| u64::from(extent)).product()
+    }
+}
+
 /// More bits of each element of a tensor that has columns.
 fn more_bits(tensor: &fixed::Tensor) -> Vec<i32> {
     let elements: u32 = tensor.shape.iter().product();
@@ -160,6 +167,8 @@ pub(super) enum Travels {
     Model,
     /// To the grid once, with the model.
     Constant,
+    /// From the grid, and to it again with later segments.
+    Kept,
 }
 
 /// Beats that carry a tensor.
@@ -191,15 +200,16 @@ pub(super) struct Index {
 fn travels(program: &Program, id: Option<usize>) -> Travels {
     match id.map(|id| &program.tensors[id].role) {
         Some(Role::Output) => Travels::Output,
+        Some(Role::Temporary) => Travels::Kept,
         Some(Role::State) => Travels::Model,
         Some(Role::Parameter(_)) => Travels::Constant,
         _ => Travels::Input,
     }
 }
 
-/// Names of an image's tensors as the user knows them: the last name in the source that means a tensor, if it means no other one here.
-fn names(image: &Image, program: &Program) -> Vec<String> {
-    let own = |name: &str| image.tensors.iter().any(|tensor| tensor.name == name);
+/// Names of streamed tensors as the user knows them: the last name in the source that means a tensor, if it means no other one here.
+fn names(streamed: &[StreamTensor], program: &Program) -> Vec<String> {
+    let own = |name: &str| streamed.iter().any(|tensor| tensor.name == name);
     let named = |tensor: &StreamTensor| {
         let id = program.tensors.iter().position(|t| t.name == tensor.name)?;
         let means = |name: &&(String, TensorId)| name.1.0 == id;
@@ -211,15 +221,44 @@ fn names(image: &Image, program: &Program) -> Vec<String> {
         let last = program.names.iter().rev().find(|(other, _)| other == name);
         last.filter(|(_, last)| last.0 == id && !own(name)).map(|(name, _)| name.clone())
     };
-    image.tensors.iter().map(|tensor| named(tensor).unwrap_or_else(|| tensor.name.clone())).collect()
+    streamed.iter().map(|tensor| named(tensor).unwrap_or_else(|| tensor.name.clone())).collect()
+}
+
+/// What is to be known of streamed tensors of `program`, whose text gives its tensors these `shapes`.
+pub(super) fn tensors(
+    streamed: &[StreamTensor],
+    program: &Program,
+    shapes: &BTreeMap<String, Vec<u32>>,
+) -> Vec<Tensor> {
+    let tensor = |(tensor, name): (&StreamTensor, String)| {
+        let id = program.tensors.iter().position(|t| t.name == tensor.name);
+        let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
+            let written = written(program, TensorId(id));
+            (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
+        });
+        // A batch has its samples in front.
+        let elements = |shape: &[u32]| shape.iter().map(|&extent| u64::from(extent)).product::<u64>();
+        let shape = shapes.get(&tensor.name).filter(|shape| elements(shape) == elements(&tensor.shape));
+        Tensor {
+            name,
+            role: travels(program, id),
+            shape: shape.unwrap_or(&tensor.shape).clone(),
+            extents: tensor.shape.clone(),
+            fraction_bits: tensor.fraction,
+            more_fraction_bits: id.map_or_else(Vec::new, |id| more_bits(&program.tensors[id])),
+            never_computed: never.unwrap_or_default(),
+            constant: tensor.constant.clone(),
+        }
+    };
+    streamed.iter().zip(names(streamed, program)).map(tensor).collect()
 }
 
 impl Layout {
     /// The layout of an image of `program`, whose text gives its tensors these `shapes`.
     pub fn new(image: &Image, program: &Program, shapes: &BTreeMap<String, Vec<u32>>) -> Layout {
-        let names = names(image, program);
+        let tensors = tensors(&image.tensors, program, shapes);
         let beats = |feed: &Feed, lanes: u32| Beats {
-            tensor: names[feed.tensor].clone(),
+            tensor: tensors[feed.tensor].name.clone(),
             counts: feed.counts.to_vec(),
             row_lanes: if feed.width == 0 { lanes } else { feed.width },
             index: feed
@@ -230,26 +269,6 @@ impl Layout {
         };
         let feeds = |feeds: &[Feed], lanes: u32| feeds.iter().map(|feed| beats(feed, lanes)).collect::<Vec<_>>();
         let (lanes_in, lanes_out) = (image.machine.stream_words(), image.machine.output_words());
-        let tensor = |(tensor, name): (&StreamTensor, &String)| {
-            let id = program.tensors.iter().position(|t| t.name == tensor.name);
-            let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
-                let written = written(program, TensorId(id));
-                (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
-            });
-            // A batch has its samples in front.
-            let elements = |shape: &[u32]| shape.iter().map(|&extent| u64::from(extent)).product::<u64>();
-            let shape = shapes.get(&tensor.name).filter(|shape| elements(shape) == elements(&tensor.shape));
-            Tensor {
-                name: name.clone(),
-                role: travels(program, id),
-                shape: shape.unwrap_or(&tensor.shape).clone(),
-                extents: tensor.shape.clone(),
-                fraction_bits: tensor.fraction,
-                more_fraction_bits: id.map_or_else(Vec::new, |id| more_bits(&program.tensors[id])),
-                never_computed: never.unwrap_or_default(),
-                constant: tensor.constant.clone(),
-            }
-        };
         let entries = &image.entries;
         Layout {
             schema_version: 1,
@@ -270,11 +289,11 @@ impl Layout {
                 emit_model: entries.emit_model,
                 load_model: entries.load_model,
             },
-            tensors: image.tensors.iter().zip(&names).map(tensor).collect(),
             model_in: feeds(&image.model_in, lanes_in),
             step_in: feeds(&image.step_in, lanes_in),
             step_out: feeds(&image.step_out, lanes_out),
             model_out: feeds(&image.model_out, lanes_out),
+            tensors,
             sums: Sums::of(image),
         }
     }

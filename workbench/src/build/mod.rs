@@ -6,6 +6,7 @@
 //! | `rtl/NAME_axi.f`, `component.xml`, `driver/`, `litex/` | the grid behind AXI, descriptions of it, drivers | [`axi`] |
 //! | `vivado.tcl` | for Zynq | [`zynq`] |
 //! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout | [`listing`], [`layout`] |
+//! | `function/image_NN/`, `function/segments.json` | the same of a function in segments: each image, and which segment runs which of them on what | [`segments`] |
 //! | `testbench/` | the first samples with their expected words, a main for Verilator and testbenches for other simulators, a Makefile | [`testbench`] |
 //! | `NAME.core`, `NAME_axi.core` | cores for `FuseSoC` | [`fusesoc`] |
 //! | `report.txt`, `report.json` | cycles, memories, resources | [`report`](crate::report) |
@@ -19,6 +20,8 @@ pub mod hardware;
 pub mod layout;
 pub mod listing;
 pub mod program_driver;
+pub mod segments;
+mod sequence;
 pub mod testbench;
 pub mod verilog;
 pub(crate) mod written;
@@ -28,6 +31,7 @@ use crate::config::{Microcode, value_span};
 use crate::design::Design;
 use crate::failure::Failure;
 use crate::functions::Function;
+use crate::functions::segmented::SegmentedFunction;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::project::store::StoreNeeds;
@@ -40,6 +44,7 @@ use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
 use compiler::search::Compiled;
 use layout::Layout;
+use sequence::Sequence;
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
@@ -86,6 +91,18 @@ impl Built {
     pub fn of_function(project: &Project, inner: &Function, progress: &dyn Progress) -> Result<Built, Failure> {
         inner.check_room(project)?;
         function(project, inner, progress)
+    }
+
+    /// The same of a function in segments.
+    ///
+    /// # Errors
+    /// As [`Built::new`]; programs are part of the hardware.
+    pub fn of_segments(
+        project: &Project,
+        function: &SegmentedFunction,
+        progress: &dyn Progress,
+    ) -> Result<Built, Failure> {
+        segments::built(project, function, progress)
     }
 
     /// What the hardware is made for.
@@ -211,7 +228,7 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
         _ => return,
     };
     if project.config.build.microcode == Microcode::Ram {
-        program_driver::add(files, &project.core(), verb, image, layout);
+        program_driver::add(files, &project.core(), verb, &Sequence::of_one(image, layout));
     }
 }
 

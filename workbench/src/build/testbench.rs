@@ -15,6 +15,7 @@ use crate::Function;
 use crate::build::LICENCE;
 use crate::design::quick_steps;
 use crate::engines::{EngineMaker, Rung, Which};
+use crate::functions::segmented::Segmented;
 use crate::writing::Files;
 use arch::axi::{self, Cause, Geometry};
 use arch::rtl::CoreName;
@@ -22,6 +23,7 @@ use arch::{Image, registers, timing};
 use hdl::shell;
 use sim::array::Array;
 use sim::grid::{Recorded, Session, Stalls};
+use sim::segments::{All, run};
 use sim::train::engine::Engine;
 use std::fmt::Write;
 
@@ -54,6 +56,28 @@ pub fn add_function(files: &mut Files, core: &CoreName, function: &Function) -> 
     let mut grid = Recorded::new(Array::new(&image.machine));
     let records = STEPS.min(quick_steps(image)) * function.climb.per_step;
     let cycles = function.run(&mut grid, records, Stalls::none())?.cycles;
+    write(files, core, image, &grid.into_session(), cycles);
+    Ok(())
+}
+
+/// Add those of the first segment of a function, which runs the steps that are given.
+///
+/// # Errors
+/// The array is stuck.
+pub fn add_segment(
+    files: &mut Files,
+    core: &CoreName,
+    segmented: &Segmented,
+    mut steps: Vec<All>,
+) -> Result<(), Failure> {
+    let Some((segment, compiled)) = segmented.segments.first() else { return Ok(()) };
+    let image = &compiled.image;
+    steps.truncate(STEPS.min(quick_steps(image)));
+    let mut grid = Recorded::new(Array::new(&image.machine));
+    let ran = run(&mut grid, &segmented.whole, &[(segment, image)], steps, Stalls::none());
+    let ran = ran.map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+    // The testbench counts from the start of the run.
+    let cycles = ran.cycles[0] - image.control_writes().len() as u64;
     write(files, core, image, &grid.into_session(), cycles);
     Ok(())
 }

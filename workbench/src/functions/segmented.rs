@@ -6,27 +6,36 @@
 //!
 //! The host runs one segment after the other, each over all records; between them it keeps the words that later ones read.
 
-use super::{Read, inference_options};
-use crate::checked::{Checked, checked};
+use super::{Read, Results, shapes, shapes_of_step};
+use crate::checked::{Checked, checked, within_budget};
 use crate::config::RecordsPerStep;
 use crate::failure::Failure;
 use crate::fit::fit_segments;
-use crate::images::{line_of, refused};
+use crate::images::{line_of, refused, spec_of_function, too_large};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
 use crate::report::figures::figure;
+use crate::serial::AttachedBoard;
 use arch::image::Image;
 use arch::{Code, Diagnostic, Machine};
 use compiler::fixed::segments::{Segment, check};
-use compiler::fixed::{Program, of_records, state_between_records};
+use compiler::fixed::{Program, Role, Tensor, of_record, of_records, state_between_records};
 use compiler::search::Compiled;
-use compiler::tensor;
+use compiler::tensor::TensorId;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
+use sim::array::Array;
+use sim::clipped::Clipped;
+use sim::distance::Accuracy;
 use sim::driver::Stuck;
 use sim::grid::{Grid, Stalls};
+use sim::ladder::Upper;
+use sim::pace::Pace;
+use sim::prove::Verdict;
 use sim::segments::{All, Cost, Ran, run};
+use std::collections::BTreeMap;
 
 /// Records at which the share of loading is shown, beside one.
 const MANY: u64 = 256;
@@ -45,15 +54,35 @@ pub struct Segmented {
 
 /// A function in segments, and where they come from.
 pub struct SegmentedFunction {
-    /// As the front end gives it.
-    parsed: tensor::Program,
-    /// In fixed point, of one record.
-    record: Program,
+    /// As the front end gives it, with its records.
+    pub(crate) read: Read,
+    /// On real numbers and in fixed point, record by record.
+    pub(crate) upper: Upper,
     /// Its segments.
     pub segmented: Segmented,
 }
 
+/// What the records of a function gave on a board.
+pub struct OnBoard {
+    /// Results, record by record, by name.
+    pub values: Vec<Map<String, Value>>,
+    /// Cycles, with those in which the board waited for its line.
+    pub cycles: u64,
+    /// Words that were compared with fixed point, or the first that differs.
+    pub words: Result<u64, String>,
+    /// What was clipped.
+    pub clipped: Vec<Clipped>,
+}
+
+/// What a step is given, and what fixed point leaves, of all tensors.
+pub(crate) type Step = [All; 2];
+
 impl SegmentedFunction {
+    /// What is said of a program that trains.
+    pub fn refused() -> Failure {
+        Failure::Usage("segments: only functions run in segments, and this program trains".to_owned())
+    }
+
     /// Everything from text and records to the images.
     ///
     /// # Errors
@@ -64,14 +93,14 @@ impl SegmentedFunction {
         progress: &dyn Progress,
     ) -> Result<SegmentedFunction, Failure> {
         let read = Read::new(project, records, progress)?;
-        let record = read.upper(project, progress)?.fixed;
-        let with = |per_step: u32| Segmented::with(project, &record, per_step);
+        let upper = read.upper(project, progress)?;
+        let with = |per_step: u32| Segmented::with(project, &upper.fixed, per_step);
         let segmented = match project.records_per_step() {
             RecordsPerStep::Count(records) => with(records),
             // One for each row, where so many fit.
             RecordsPerStep::Fastest(_) => with(project.config.machine.pus()).or_else(|_| with(1)),
         }?;
-        Ok(SegmentedFunction { parsed: read.program, record, segmented })
+        Ok(SegmentedFunction { read, upper, segmented })
     }
 
     /// How the way from the source down to the words of all segments was checked.
@@ -79,26 +108,135 @@ impl SegmentedFunction {
     /// # Errors
     /// A pass of the compiler has changed the meaning of the program.
     pub fn checked(&self) -> Result<Checked, Failure> {
-        checked("function", &self.parsed, &inference_options(&self.parsed), &self.record)
+        checked("function", &self.read.program, &self.read.options(), &self.upper.fixed)
+    }
+
+    /// The same down to the words, as far as budgets go.
+    ///
+    /// # Errors
+    /// As [`SegmentedFunction::checked`]; an image is refuted.
+    pub(crate) fn proven(&self, source: &str) -> Result<Checked, Failure> {
+        let (mut all, mut proven) = (0, 0);
+        for (name, program, image) in self.images() {
+            let verdict = within_budget(&name, (program, image), source)?;
+            (all, proven) = (all + 1, proven + usize::from(matches!(verdict, Verdict::Proven(_))));
+        }
+        let words = format!("{proven} of {all} images of segments proven, the others in a sample");
+        Ok(Checked { words: Some(words), ..self.checked()? })
+    }
+
+    /// Words of so many steps, which take the records over and over; and what was clipped of the records.
+    pub(crate) fn words(&self, steps: usize) -> (Vec<Step>, Vec<Clipped>) {
+        let (records, clipped) = self.upper.words();
+        let (own, per_step) = (of_record(&self.upper.fixed), self.segmented.per_step as usize);
+        let records: Vec<&Step> = records.iter().cycle().take(steps * per_step).collect();
+        let tensor = |records: &[&Step], side: usize, tensor: usize| -> Vec<i64> {
+            let records = if own[tensor] { records } else { &records[..1] };
+            records.iter().flat_map(|record| &record[side][tensor]).copied().collect()
+        };
+        let step = |records: &[&Step]| {
+            [0, 1].map(|side| (0..own.len()).map(|number| tensor(records, side, number)).collect::<All>())
+        };
+        (records.chunks(per_step).map(step).collect(), clipped)
+    }
+
+    /// Compare the array with fixed point, in every word of the results of these steps.
+    ///
+    /// # Errors
+    /// The first word that differs; the array is stuck.
+    pub(crate) fn compare(&self, steps: &[Step]) -> Result<(), Failure> {
+        let given = steps.iter().map(|[given, _]| given.clone()).collect();
+        let array = Array::new(&self.segmented.machine);
+        let ran = self.segmented.run(array, given).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+        let compared = self.compared(&ran, steps);
+        compared.map(drop).map_err(|place| Failure::Mismatch(format!("array differs from fixed: {place}")))
+    }
+
+    /// How many words of the results of some steps were compared with fixed point, all equal.
+    ///
+    /// # Errors
+    /// The first that differs, in words.
+    fn compared(&self, ran: &Ran, steps: &[Step]) -> Result<u64, String> {
+        let (mut words, tensors) = (0, &self.segmented.whole.tensors);
+        let results = tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Output);
+        for (id, Tensor { name, .. }) in results {
+            for (number, (found, [_, expected])) in ran.steps.iter().zip(steps).enumerate() {
+                let mut pairs = found[id].iter().zip(&expected[id]).enumerate();
+                if let Some((element, (found, fixed))) = pairs.find(|(_, (found, fixed))| found != fixed) {
+                    return Err(format!("step {number}: {name}[{element}] is {found}, fixed says {fixed}"));
+                }
+                words += found[id].len() as u64;
+            }
+        }
+        Ok(words)
+    }
+
+    /// Run each record once on a board, whose machine the images were made for.
+    ///
+    /// # Errors
+    /// Another program is part of the board, its line fails, the grid is stuck.
+    pub fn run_on(&self, board: &AttachedBoard) -> Result<OnBoard, Failure> {
+        for (_, compiled) in &self.segmented.segments {
+            board.check_program(&compiled.image)?;
+        }
+        let (per_step, records) = (self.segmented.per_step as usize, self.read.given.records.len());
+        let (steps, clipped) = self.words(records.div_ceil(per_step));
+        let given = steps.iter().map(|[given, _]| given.clone()).collect();
+        let ran = self.segmented.run(board.grid(), given);
+        let ran =
+            ran.map_err(|stuck| board.failure().map_or_else(|| Failure::Bug(stuck.to_string()), Failure::File))?;
+        let results = Results::of(&self.upper.fixed, shapes(&self.read.program));
+        let words = |record: usize, id: TensorId| -> Option<&[i64]> {
+            let words = &ran.steps[record / per_step][id.0];
+            let each = self.upper.fixed.tensors[id.0].shape.iter().map(|&extent| extent as usize).product::<usize>();
+            // What does not belong to a record is there once.
+            words.get(if words.len() == each {
+                0..each
+            } else {
+                record % per_step * each..(record % per_step + 1) * each
+            })
+        };
+        let values = (0..records).map(|record| results.values(&|id| words(record, id))).collect();
+        Ok(OnBoard { values, cycles: ran.cycles.iter().sum(), words: self.compared(&ran, &steps), clipped })
+    }
+
+    /// Extents of what the program names, with the records of a step in front; row by row the elements are those of the words.
+    pub(crate) fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
+        shapes_of_step(&self.read.program, &self.upper.fixed, self.segmented.per_step)
+    }
+
+    /// How far its results are from golden's.
+    ///
+    /// # Errors
+    /// What only the values show.
+    pub fn accuracy(&self, project: &Project) -> Result<Accuracy, Failure> {
+        self.upper.accuracy().map_err(|wrong| Failure::about(&project.source, vec![*wrong]))
+    }
+
+    /// Refuse what the board of the project does not hold, with a grid that it does.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub(crate) fn check_room(&self, project: &Project) -> Result<(), Failure> {
+        let Segmented { whole, segments, .. } = &self.segmented;
+        let Some((_, first)) = segments.first() else { return Ok(()) };
+        let programs: Vec<&Program> = self.images().into_iter().map(|(_, program, _)| program).collect();
+        let hardware = too_large::hardware(project, &first.image);
+        too_large::check(project, hardware, (&programs, &spec_of_function(project, whole)), |_| None)
     }
 
     /// What can be proven: each image with its fixed-point program, and a name that says which segments it is for.
     pub fn images(&self) -> Vec<(String, &Program, &Image)> {
-        let mut images: Vec<(usize, usize, &Program, &Image)> = Vec::new();
-        for (number, (segment, compiled)) in self.segmented.segments.iter().enumerate() {
-            match images
-                .iter_mut()
-                .find(|(_, _, program, image)| **program == segment.program && **image == compiled.image)
-            {
-                Some((_, like, ..)) => *like += 1,
-                None => images.push((number, 0, &segment.program, &compiled.image)),
-            }
-        }
-        let name = |number: usize, like: usize| match like {
-            0 => format!("segment {number}"),
-            like => format!("segment {number} and {like} like it"),
+        let (firsts, of_segments) = self.segmented.images();
+        let name = |image: usize| match of_segments.iter().filter(|&&of| of == image).count() {
+            1 => format!("segment {}", firsts[image]),
+            all => format!("segment {} and {} like it", firsts[image], all - 1),
         };
-        images.into_iter().map(|(number, like, program, image)| (name(number, like), program, image)).collect()
+        let image = |(number, &first): (usize, &usize)| {
+            let (segment, compiled) = &self.segmented.segments[first];
+            (name(number), &segment.program, &compiled.image)
+        };
+        firsts.iter().enumerate().map(image).collect()
     }
 }
 
@@ -121,6 +259,23 @@ impl Segmented {
         let parts: Vec<Segment> = segments.iter().map(|(segment, _)| segment.clone()).collect();
         check(&whole, &parts).map_err(Failure::Bug)?;
         Ok(Segmented { whole, per_step, machine, segments })
+    }
+
+    /// The first segment of each image, and the number of the image of each segment.
+    pub(crate) fn images(&self) -> (Vec<usize>, Vec<usize>) {
+        let (mut firsts, mut numbers): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (number, (segment, compiled)) in self.segments.iter().enumerate() {
+            let is_same = |&first: &usize| {
+                let (other, known) = &self.segments[first];
+                other.program == segment.program && known.image == compiled.image
+            };
+            let image = firsts.iter().position(is_same).unwrap_or(firsts.len());
+            if image == firsts.len() {
+                firsts.push(number);
+            }
+            numbers.push(image);
+        }
+        (firsts, numbers)
     }
 
     /// What each segment takes.
@@ -189,7 +344,7 @@ impl Segmented {
 }
 
 /// What the segments of a function compute and take.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Plan {
     /// The grid, for people.
     machine: String,
@@ -210,7 +365,7 @@ pub struct Plan {
 }
 
 /// One segment.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Planned {
     /// First and last operation of the fixed-point program.
     operations: [usize; 2],
@@ -223,6 +378,11 @@ struct Planned {
 }
 
 impl Plan {
+    /// Cycles of a record, and what cannot be beaten: of all segments, where so many records run that loading does not count.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        Pace::in_sequence(&self.segments.iter().map(|planned| planned.cost.pace).collect::<Vec<_>>())
+    }
+
     /// As a table.
     pub fn text(&self) -> String {
         let head = "segment      lines  programs  weights   words    in   out  cycles of a record      bound  by";

@@ -123,14 +123,27 @@ fn proven(
     let words = |checked: Checked| {
         let found = images.iter().find(|(name, ..)| *name == checked.image);
         let Some(&(name, program, image)) = found else { return Ok(checked) };
-        match prove_within(program, image, source, budget(program)) {
-            wrong @ (Verdict::Refuted(_) | Verdict::Stuck(_)) => {
-                Err(Failure::Mismatch(format!("{name}: fixed ≠ image: {wrong}; this is a fault of tabla-gen")))
-            }
-            verdict => Ok(Checked { words: Some(verdict.to_string()), ..checked }),
-        }
+        let verdict = within_budget(name, (program, image), source)?;
+        Ok(Checked { words: Some(verdict.to_string()), ..checked })
     };
     checks.into_iter().map(words).collect()
+}
+
+/// Prove an image as far as its budget goes.
+///
+/// # Errors
+/// It is refuted.
+pub(crate) fn within_budget(
+    name: &str,
+    (program, image): (&fixed::Program, &Image),
+    source: &str,
+) -> Result<Verdict, Failure> {
+    match prove_within(program, image, source, budget(program)) {
+        wrong @ (Verdict::Refuted(_) | Verdict::Stuck(_)) => {
+            Err(Failure::Mismatch(format!("{name}: fixed ≠ image: {wrong}; this is a fault of tabla-gen")))
+        }
+        verdict => Ok(verdict),
+    }
 }
 
 pub(crate) fn checked(

@@ -82,7 +82,13 @@ const QUICK: u64 = 1 << 23;
 
 /// Steps of a program that take no more than that, two in any case.
 pub fn quick_steps(image: &Image) -> usize {
-    let step = u64::from(image.step_length) * u64::from(image.machine.pes());
+    quick_steps_of([image])
+}
+
+/// The same of programs that run one after the other.
+pub(crate) fn quick_steps_of<'a>(images: impl IntoIterator<Item = &'a Image>) -> usize {
+    let step = |image: &Image| u64::from(image.step_length) * u64::from(image.machine.pes());
+    let step: u64 = images.into_iter().map(step).sum();
     (QUICK / step.max(1)).max(2) as usize
 }
 

@@ -5,6 +5,8 @@
 //! 13 | loss = d * d;           not computed: nothing asks for it
 //! ```
 
+use crate::functions::Read;
+use crate::functions::segmented::SegmentedFunction;
 use crate::{Function, Project, Samples};
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
@@ -29,6 +31,12 @@ impl Fates {
     pub fn of_function(project: &Project, function: &Function) -> Fates {
         let Function { parsed, warnings, climb, .. } = function;
         Fates { lines: lines(&project.source.text, parsed, warnings, &climb.fixed), names: names(parsed, &climb.fixed) }
+    }
+
+    /// What became of a function in segments, all of them.
+    pub(crate) fn of_segments(project: &Project, function: &SegmentedFunction) -> Fates {
+        let (Read { program: parsed, warnings, .. }, fixed) = (&function.read, &function.upper.fixed);
+        Fates { lines: lines(&project.source.text, parsed, warnings, fixed), names: names(parsed, fixed) }
     }
 
     /// What became of the program of a training: of one of its images.

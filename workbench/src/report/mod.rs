@@ -25,6 +25,7 @@ use crate::board::ChosenBoard;
 use crate::checked::Checked;
 use crate::config::Microcode;
 use crate::documents::Document;
+use crate::functions::segmented::{Plan, SegmentedFunction};
 use crate::report::fates::Fates;
 use crate::report::page::names::Names;
 use crate::report::page::placement_map::Map;
@@ -34,12 +35,13 @@ use crate::report::trained::Trained;
 use crate::resources::{self, Estimate};
 use crate::saturation::{Saturation, Unit};
 use crate::widths::InWords;
-use crate::{Design, Failure, Function, Plan, Project};
-use arch::{Diagnostic, Image};
+use crate::{Design, Failure, Function, Plan as Settings, Project};
+use arch::Diagnostic;
 use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Verdict};
 use sim::ladder::Climb;
 use sim::pace::{Pace, multiply_adds};
@@ -62,9 +64,12 @@ pub struct Report {
     /// Samples per update.
     batch: u32,
     /// How the training goes; a function has none.
-    settings: Option<Plan>,
+    settings: Option<Settings>,
     /// Cycles of a sample, and what no grid of this size can beat.
     cycles: Cycles,
+    /// What the segments of a function take, if it runs in some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<Plan>,
     /// Cycles and multiply-adds by source line.
     lines: Vec<Line>,
     /// Words and instructions in use.
@@ -222,14 +227,16 @@ struct Sources<'a> {
     project: &'a Project,
     /// The training program, or a function.
     program: &'a Program,
-    /// Its image.
-    compiled: &'a Compiled,
+    /// Its image, or those of its segments.
+    compiled: Vec<&'a Compiled>,
     /// How its binary points were found.
     numbers: &'a NumberReport,
     /// Samples per update.
     batch: u32,
     /// How the training goes; a function has none.
-    settings: Option<Plan>,
+    settings: Option<Settings>,
+    /// What its segments take.
+    segments: Option<Plan>,
     /// Cycles per sample, and what cannot be beaten.
     pace: Pace,
     /// What is clipped.
@@ -257,10 +264,11 @@ impl Report {
         Ok(Report::new(&Sources {
             project,
             program,
-            compiled,
+            compiled: vec![compiled],
             numbers: &design.lowered.numbers,
             batch: design.schedule.batch as u32,
             settings: Some(design.samples.plan),
+            segments: None,
             pace: design.pace()?,
             saturations: Saturation::all(project, &design.clipped()?, Unit::Update),
             accuracy: (!design.samples.are_made_up()).then(|| design.accuracy(project, FIRST_STEPS)).transpose()?,
@@ -280,10 +288,11 @@ impl Report {
         Ok(Report::new(&Sources {
             project,
             program: step,
-            compiled,
+            compiled: vec![compiled],
             numbers: &function.numbers,
             batch: *per_step as u32,
             settings: None,
+            segments: None,
             pace: function.pace()?,
             saturations: Saturation::all(project, clipped, Unit::Record),
             accuracy: (!function.made_up).then(|| function.accuracy.clone()),
@@ -294,17 +303,49 @@ impl Report {
         }))
     }
 
+    /// Of a function in segments, whose values were clipped like this.
+    ///
+    /// # Errors
+    /// As [`Report::of_function`].
+    pub fn of_segments(
+        project: &Project,
+        function: &SegmentedFunction,
+        clipped: &[Clipped],
+    ) -> Result<Report, Failure> {
+        let (segmented, plan) = (&function.segmented, function.segmented.plan(project)?);
+        let pace = plan.pace().ok_or_else(|| Failure::Bug("a function without segments".to_owned()))?;
+        Ok(Report::new(&Sources {
+            project,
+            program: &segmented.whole,
+            compiled: segmented.segments.iter().map(|(_, compiled)| compiled).collect(),
+            numbers: &function.upper.numbers,
+            batch: segmented.per_step,
+            settings: None,
+            segments: Some(plan),
+            pace,
+            saturations: Saturation::all(project, clipped, Unit::Record),
+            accuracy: (!function.read.is_made_up).then(|| function.accuracy(project)).transpose()?,
+            calibration: function.read.doubt(clipped),
+            fates: Fates::of_segments(project, function),
+            measured_on: function.read.origin.clone(),
+            checked: vec![function.proven(&project.source.text)?],
+        }))
+    }
+
     fn new(sources: &Sources<'_>) -> Report {
-        let Sources { project, compiled, pace, .. } = *sources;
-        let (image, machine) = (&compiled.image, &compiled.image.machine);
+        let Sources { project, pace, .. } = *sources;
+        // All images are for one machine.
+        let image = &sources.compiled[0].image;
+        let machine = &image.machine;
         let board = &project.board;
         let names = Names::new(sources.program, &project.source.text);
         let named = |number: Number| Number { shown: names.value(&number.tensor), ..number };
         let cycles = Cycles {
             pace,
             mac_utilisation: pace.utilisation(machine),
-            step_length: image.step_length,
-            tiles: image.tiles,
+            step_length: sources.compiled.iter().map(|compiled| compiled.image.step_length).sum(),
+            // Segments have tiles of their own.
+            tiles: if sources.segments.is_some() { 1 } else { image.tiles },
             samples_per_second: board.clock_mhz * 1e6 / pace.cycles_per_sample,
         };
         Report {
@@ -328,7 +369,8 @@ impl Report {
             settings: sources.settings,
             cycles,
             lines: lines(sources),
-            memories: memories(compiled),
+            memories: memories(&sources.compiled),
+            segments: sources.segments.clone(),
             resources: match sources.project.config.build.microcode {
                 Microcode::Ram => resources(machine.into(), board),
                 Microcode::Rom => resources(image.into(), board),
@@ -382,6 +424,9 @@ impl Report {
             text.push_str(&format!("tiles of a batch    {:10}\n", cycles.tiles));
         }
         text.push_str(&format!("MAC utilisation     {:10.1} %\n", 100.0 * cycles.mac_utilisation));
+        if let Some(segments) = &self.segments {
+            text += &format!("\n{}", segments.text());
+        }
         text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
         for line in &self.lines {
             let note = line.note.as_ref().map_or(String::new(), |note| format!("  ({note})"));
@@ -426,19 +471,20 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
     for operation in &sources.program.operations {
         by_line.entry(operation.origin.line(source)).or_default().1 += multiply_adds(operation);
     }
-    let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
-    steps.sort_by_key(|step| (step.start, step.readable));
-    let mut reached = 0;
-    for step in &steps {
-        // The last results may land while the next step has begun.
-        let readable = step.readable.min(u64::from(sources.compiled.image.step_length));
-        by_line.entry(step.origin.line(source)).or_default().0 += readable.saturating_sub(reached);
-        reached = reached.max(readable);
-    }
-    // What is left is the way from the last beat to the start of the next step.
-    let rest = u64::from(sources.compiled.image.step_length).saturating_sub(reached);
-    if let Some(last) = steps.last() {
-        by_line.entry(last.origin.line(source)).or_default().0 += rest;
+    for compiled in &sources.compiled {
+        let mut steps: Vec<_> = compiled.steps.iter().collect();
+        steps.sort_by_key(|step| (step.start, step.readable));
+        let (mut reached, length) = (0, u64::from(compiled.image.step_length));
+        for step in &steps {
+            // The last results may land while the next step has begun.
+            let readable = step.readable.min(length);
+            by_line.entry(step.origin.line(source)).or_default().0 += readable.saturating_sub(reached);
+            reached = reached.max(readable);
+        }
+        // What is left is the way from the last beat to the start of the next step.
+        if let Some(last) = steps.last() {
+            by_line.entry(last.origin.line(source)).or_default().0 += length.saturating_sub(reached);
+        }
     }
     let text = |line: usize| {
         let text = line.checked_sub(1).and_then(|n| source.lines().nth(n));
@@ -455,27 +501,29 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
     by_line.into_iter().map(line).collect()
 }
 
-fn memories(compiled: &Compiled) -> Vec<Memory> {
-    let (image, used): (&Image, _) = (&compiled.image, &compiled.used);
-    let machine = &image.machine;
-    let memory =
-        |name, used: usize, available: u32| Memory { name, used: used as u64, available: u64::from(available) };
-    let entries = image.tables.iter().map(|table| table.entries.len()).sum();
+/// What the image that needs most has of each memory.
+fn memories(compiled: &[&Compiled]) -> Vec<Memory> {
+    let machine = &compiled[0].image.machine;
+    let memory = |name, used: &dyn Fn(&Compiled) -> usize, available: u32| {
+        let used = compiled.iter().map(|compiled| used(compiled)).max().unwrap_or(0);
+        Memory { name, used: used as u64, available: u64::from(available) }
+    };
+    let entries = |compiled: &Compiled| compiled.image.tables.iter().map(|table| table.entries.len()).sum();
     let mut memories = vec![
-        memory("model pad", used.model as usize, machine.model_depth()),
-        memory("data pad (per bank)", used.data as usize, machine.data_depth()),
-        memory("temporary pads", used.temporary as usize, machine.temporary_depth()),
-        memory("alu program", image.alu.len(), machine.program_depth()),
-        memory("root program", image.root.len(), machine.program_depth()),
-        memory("move program", image.moves.len(), machine.program_depth()),
-        memory("load program", image.load.len(), machine.program_depth()),
-        memory("function tables", entries, machine.table_entries()),
+        memory("model pad", &|compiled| compiled.used.model as usize, machine.model_depth()),
+        memory("data pad (per bank)", &|compiled| compiled.used.data as usize, machine.data_depth()),
+        memory("temporary pads", &|compiled| compiled.used.temporary as usize, machine.temporary_depth()),
+        memory("alu program", &|compiled| compiled.image.alu.len(), machine.program_depth()),
+        memory("root program", &|compiled| compiled.image.root.len(), machine.program_depth()),
+        memory("move program", &|compiled| compiled.image.moves.len(), machine.program_depth()),
+        memory("load program", &|compiled| compiled.image.load.len(), machine.program_depth()),
+        memory("function tables", &entries, machine.table_entries()),
     ];
     if machine.gradient_depth() > 0 {
-        memories.push(memory("gradient pad", used.gradient as usize, machine.gradient_depth()));
+        memories.push(memory("gradient pad", &|compiled| compiled.used.gradient as usize, machine.gradient_depth()));
     }
     if machine.scalar() {
-        memories.push(memory("scalar program", image.scalar.len(), machine.program_depth()));
+        memories.push(memory("scalar program", &|compiled| compiled.image.scalar.len(), machine.program_depth()));
     }
     memories
 }

@@ -4,23 +4,39 @@
 
 typedef TABLA_REAL real;
 
-/* An input or output. Its words are `scale` times its values; of an input whose columns have binary points of their own, `more` counts the
-   places that each element has beyond these. Constants have their words here. */
+/* A tensor of the program. Its words are `scale` times its values; of an input whose columns have binary points of their own, `more` counts the
+   places that each element has beyond these. What the user does not give has its `words` here, for each step `stride` behind those of the one
+   before: constants, a model, and what one run leaves for later ones. The last two are written to `keeps`. */
 struct tensor {
     uint32_t elements;
     real scale;
     const int8_t *more;
-    const tabla_word *constant;
+    const tabla_word *words;
+    tabla_word *keeps;
+    uint32_t stride;
 };
 
-/* An index of a tensor: what it is in the first lane of the first beat, and what each lane of a row, each row of lanes and each loop adds. */
+/* An index of a part of a tensor: how many elements of the tensor lie between two of its values, what it is in the first lane of the first beat, and
+   what each lane of a row, each row of lanes and each loop adds. */
 struct dimension {
-    int32_t extent, offset, lane, row, loop[LEVELS];
+    int32_t extent, stride, offset, lane, row, loop[LEVELS];
 };
 
-/* Beats of a tensor: counts of their loops, innermost last. */
+/* Beats of a part of a tensor, which begins at an element of it: counts of their loops, innermost last. */
 struct feed {
-    uint32_t tensor, first_dimension, dimensions, row_lanes, count[LEVELS];
+    uint32_t tensor, first_element, first_dimension, dimensions, row_lanes, count[LEVELS];
+};
+
+/* A program of the accelerator. */
+struct image {
+    const struct tabla_write *writes;
+    size_t count;
+};
+
+/* What is done with it, over all steps, each of which it takes as so many tiles: how many feeds the model, the input and the output of a step, and the
+   model at the end have, one behind the other. */
+struct run {
+    uint32_t image, tiles, first_feed, model_in, step_in, step_out, model_out;
 };
 
 /*TABLES*/
@@ -33,8 +49,11 @@ static union {
     tabla_word words[WORDS_OUT];
     uint32_t whole[(WORDS_OUT * (TABLA_LANE_BITS / 8u) + 3u) / 4u];
 } output;
-/* Whether the next run begins with the model, and whether that is at the beginning of the input. */
-static int loads = 1, packed;
+/* What is loaded, and whose model; NULL for nothing that is known. */
+static const struct image *loaded;
+static const struct run *holds;
+/* Whether the user has given a model: for a single run it is at the beginning of the input, for several each tensor keeps it. */
+static int has_model, model_clipped;
 static int clipped;
 
 /* The nearest word, ties to even, as all of tabla-gen rounds. */
@@ -64,14 +83,14 @@ static int32_t word_of(real value, real scale, int more)
 static int32_t element_of(const struct feed *feed, const uint32_t *loop, uint32_t lane)
 {
     const int32_t column = (int32_t)(lane % feed->row_lanes), row = (int32_t)(lane / feed->row_lanes);
-    int32_t element = 0;
+    int32_t element = (int32_t)feed->first_element;
 
     for (uint32_t d = 0; d < feed->dimensions; d++) {
         const struct dimension *own = &dimensions[feed->first_dimension + d];
         int32_t index = own->offset + own->lane * column + own->row * row;
         for (int n = 0; n < LEVELS; n++) index += own->loop[n] * (int32_t)loop[n];
         if (index < 0 || index >= own->extent) return -1;
-        element = element * own->extent + index;
+        element += index * own->stride;
     }
     return element;
 }
@@ -109,8 +128,8 @@ static tabla_word *pack(const struct feed *feeds, uint32_t count, const real *co
             for (uint32_t lane = 0; lane < TABLA_STREAM_WORDS; lane++) {
                 const int32_t at = element_of(feed, loop, lane);
                 int32_t word = 0;
-                if (at >= 0 && tensor->constant) {
-                    word = tensor->constant[at];
+                if (at >= 0 && tensor->words) {
+                    word = tensor->words[step * tensor->stride + (uint32_t)at];
                 } else if (at >= 0) {
                     const real value = values[feed->tensor][step * tensor->elements + (uint32_t)at];
                     if (value != value) return NULL;
@@ -123,7 +142,7 @@ static tabla_word *pack(const struct feed *feeds, uint32_t count, const real *co
     return to;
 }
 
-/* The values of a step from their words; the end of these. */
+/* The values of a step from their words, and words for later runs; the end of these. */
 static const tabla_word *unpack(const struct feed *feeds, uint32_t count, real *const *values, uint32_t step, const tabla_word *from)
 {
     const uint32_t sign = 1u << (TABLA_WORD_BITS - 1u);
@@ -136,6 +155,7 @@ static const tabla_word *unpack(const struct feed *feeds, uint32_t count, real *
                 const int32_t at = element_of(feed, loop, lane);
                 const uint32_t bits = (uint32_t)*from & (sign - 1u + sign);
                 const int32_t word = bits & sign ? (int32_t)(bits - sign) - (int32_t)(sign - 1u) - 1 : (int32_t)bits;
+                if (at >= 0 && tensor->keeps) tensor->keeps[step * tensor->stride + (uint32_t)at] = (tabla_word)word;
                 if (at >= 0 && values[feed->tensor])
                     values[feed->tensor][step * tensor->elements + (uint32_t)at] = (real)word / tensor->scale;
             }
@@ -144,12 +164,18 @@ static const tabla_word *unpack(const struct feed *feeds, uint32_t count, real *
     return from;
 }
 
+static void load(const struct image *image)
+{
+    tabla_load(tabla_registers, image->writes, image->count);
+    loaded = image;
+    holds = NULL;
+}
+
 uint32_t tabla_VERB_load(void)
 {
     if (!tabla_is_there(tabla_registers)) return TABLA_VERB_ABSENT;
-    tabla_load(tabla_registers, microcode, sizeof microcode / sizeof *microcode);
-    loads = 1;
-    packed = 0;
+    load(&images[runs[0].image]);
+    has_model &= RUNS > 1;
     return 0;
 }
 
@@ -158,42 +184,66 @@ int tabla_VERB_clipped(void)
     return clipped;
 }
 
+#if GIVES_MODEL
+/* Keep the words of these values; 0 where one is no number. */
+static int keep(const real *const *values)
+{
+    for (uint32_t n = 0; n < TENSORS; n++)
+        for (uint32_t at = 0; values[n] && at < tensors[n].elements; at++) {
+            if (values[n][at] != values[n][at]) return 0;
+            tensors[n].keeps[at] = (tabla_word)word_of(values[n][at], tensors[n].scale, tensors[n].more ? tensors[n].more[at] : 0);
+        }
+    return 1;
+}
+
 static uint32_t give_model(const real *const *values)
 {
     clipped = 0;
-    loads = 1;
-    packed = pack(model_in, MODEL_IN, values, 0, input.words) != NULL;
-    return packed ? 0 : TABLA_VERB_NO_NUMBER;
+    holds = NULL;
+    has_model = RUNS > 1 ? keep(values) : pack(feeds, runs[0].model_in, values, 0, input.words) != NULL;
+    model_clipped = clipped;
+    return has_model ? 0 : TABLA_VERB_NO_NUMBER;
 }
+#endif
 
-/* A batch; of results that are NULL nothing is kept. */
-static uint32_t run(const real *const *given, real *const *results, int emit)
+/* All steps of a program. */
+static uint32_t run_one(const struct run *run, const real *const *given, real *const *results, int emit)
 {
+    const struct feed *model_in = feeds + run->first_feed, *step_in = model_in + run->model_in;
+    const struct feed *step_out = step_in + run->step_in, *model_out = step_out + run->step_out;
+    const int with_model = holds != run && run->model_in != 0;
+    uint32_t cause, words = STEPS * words_of(step_out, run->step_out, TABLA_BEAT_WORDS);
     tabla_word *to = input.words;
     const tabla_word *from = output.words;
-    const int with_model = loads && MODEL_IN != 0;
-    uint32_t cause, words = STEPS * words_of(step_out, STEP_OUT, TABLA_BEAT_WORDS);
 
-    if (with_model) {
-        if (!packed && GIVES_MODEL) return TABLA_VERB_NO_MODEL;
-        if (!packed) give_model(given);
-        to += words_of(model_in, MODEL_IN, TABLA_STREAM_WORDS);
-    } else {
-        clipped = 0;
-    }
+    if (loaded != &images[run->image]) load(&images[run->image]);
+    if (with_model && RUNS == 1 && has_model) to += words_of(model_in, run->model_in, TABLA_STREAM_WORDS);
+    else if (with_model) to = pack(model_in, run->model_in, given, 0, to);
     for (uint32_t step = 0; step < STEPS; step++) {
-        to = pack(step_in, STEP_IN, given, step, to);
+        to = pack(step_in, run->step_in, given, step, to);
         if (!to) return TABLA_VERB_NO_NUMBER;
     }
-    if (emit) words += words_of(model_out, MODEL_OUT, TABLA_BEAT_WORDS);
-    /* Whatever comes now, the words of the model are overwritten by the next step. */
-    packed = 0;
-    cause = tabla_exchange(STEPS, with_model, emit, input.words, (uint32_t)(to - input.words), output.words, words);
-    loads = cause != 0;
+    if (emit) words += words_of(model_out, run->model_out, TABLA_BEAT_WORDS);
+    /* Whatever comes now, the next step overwrites a model in the input. */
+    has_model &= RUNS > 1;
+    cause = tabla_exchange(STEPS * run->tiles, with_model, emit, input.words, (uint32_t)(to - input.words), output.words, words);
+    holds = cause ? NULL : run;
     if (cause) return cause;
-    for (uint32_t step = 0; step < STEPS; step++) from = unpack(step_out, STEP_OUT, results, step, from);
-    if (emit) unpack(model_out, MODEL_OUT, results, 0, from);
+    for (uint32_t step = 0; step < STEPS; step++) from = unpack(step_out, run->step_out, results, step, from);
+    if (emit) unpack(model_out, run->model_out, results, 0, from);
     return 0;
+}
+
+/* All programs; of results that are NULL nothing is kept. */
+static uint32_t run(const real *const *given, real *const *results, int emit)
+{
+    const int has_loaded = RUNS == 1 && holds == runs;
+    uint32_t cause = 0;
+
+    if (GIVES_MODEL && !has_model && !has_loaded) return TABLA_VERB_NO_MODEL;
+    clipped = has_loaded ? 0 : model_clipped;
+    for (uint32_t n = 0; n < RUNS && cause == 0; n++) cause = run_one(&runs[n], given, results, emit);
+    return cause;
 }
 
 /*FUNCTIONS*/

@@ -6,7 +6,9 @@
 /*EXAMPLE*/
 
    Compile tabla_VERB.c with your program, and define tabla_registers and tabla_exchange of tabla.h. Arrays have the shapes below, the last
-   index innermost. All functions return 0, a TABLA_CAUSE_..., or one of these. */
+   index innermost. All functions return 0, a TABLA_CAUSE_..., or one of these.
+/*MEMORY*/
+*/
 #ifndef TABLA_VERB_H
 #define TABLA_VERB_H
 
@@ -20,6 +22,7 @@ extern "C" {
 #define TABLA_REAL float
 #endif
 
+/*STEPS*/
 /* There is no such accelerator at tabla_registers. */
 #define TABLA_VERB_ABSENT 0x100u
 /* A value is no number. */
