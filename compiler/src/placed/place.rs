@@ -89,9 +89,13 @@ impl<'a> Places<'a> {
             .map(|(ragged, graph)| graph.get_or_init(|| Graph::of(program, machine, axes, *disabled, (*unit, ragged))))
     }
 
-    /// Cheapest first, where a word in each PE has one of [`PRICES`]: the cheapest of all, and of a small program those with a tensor elsewhere.
+    /// Cheapest first, where a word in each PE has one of [`PRICES`]: the cheapest of all, and of a small program those with a tensor elsewhere. There is
+    /// one at least.
     pub(crate) fn at(&self, price: u64) -> Vec<Placement> {
-        self.graphs().map(|graph| self.of_graph(graph, price)).find(|all| !all.is_empty()).unwrap_or_default()
+        let found = self.graphs().map(|graph| self.of_graph(graph, price)).find(|all| !all.is_empty());
+        // Choices that are left out of tables which are too large may have been the only ones that are possible together.
+        found
+            .unwrap_or_else(|| self.graphs().last().map(|graph| graph.placement(&graph.inside())).into_iter().collect())
     }
 
     /// Those of a graph; none if padding does harm in the cheapest one.

@@ -247,6 +247,15 @@ impl<'a> Graph<'a> {
         rest
     }
 
+    /// The choice with everything inside the PEs, which is always possible.
+    pub(crate) fn inside(&self) -> Vec<usize> {
+        let local = |layout: &Layout| layout.iter().all(|axis| *axis == Axis::Local);
+        let tensors =
+            self.tensors.iter().map(|all| all.iter().position(|lies| lies.copy.is_none() && local(&lies.home)));
+        let operations = self.operations.iter().map(|all| all.iter().position(local));
+        tensors.chain(operations).map(|at| at.expect("every index may lie inside the PEs")).collect()
+    }
+
     /// The placement of a choice.
     pub(crate) fn placement(&self, values: &[usize]) -> Placement {
         let (of_tensors, of_operations) = values.split_at(self.tensors.len());

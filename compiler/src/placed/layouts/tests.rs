@@ -122,6 +122,8 @@ fn layouts_are_the_cheapest_of_all() {
             for price in [1, 4 * PART] {
                 let found = graph.cheapest(price, MOST_ENTRIES).expect("inside each PE it is possible");
                 assert!(found.exact, "{seed}");
+                let inside = graph.placement(&graph.inside());
+                assert!(inside.tensors.iter().chain(&inside.iterators).flatten().all(|axis| *axis == Axis::Local));
                 assert_eq!(
                     found.cost,
                     cheapest(&graph, price),
