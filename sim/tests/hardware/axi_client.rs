@@ -43,9 +43,9 @@ fn training(batch: Batch) -> Options {
 /// A program that uses the scalar unit.
 fn scalar_climb(steps: usize) -> Climb {
     let spec = MachineSpec { scalar: Some(true), ..spec() };
-    let climb = climb(&spec, steps, &training(ALL.batch)).elsewhere(0).expect("it fits");
-    assert!(!climb.image().scalar.is_empty(), "the scalar unit works");
-    climb
+    let best = climb(&spec, steps, &training(ALL.batch));
+    let mut others = (0..40).filter_map(|number| best.elsewhere(number));
+    others.find(|climb| !climb.image().scalar.is_empty()).expect("in some placement the scalar unit works")
 }
 
 /// Design and case in a folder.
