@@ -45,7 +45,9 @@ fn scalar_climb(steps: usize) -> Climb {
     let spec = MachineSpec { scalar: Some(true), ..spec() };
     let best = climb(&spec, steps, &training(ALL.batch));
     let mut others = (0..40).filter_map(|number| best.elsewhere(number));
-    others.find(|climb| !climb.image().scalar.is_empty()).expect("in some placement the scalar unit works")
+    let found = others.find(|climb| !climb.image().scalar.is_empty()).expect("in some placement the scalar unit works");
+    found.prove().unwrap_or_else(|why| panic!("{why}"));
+    found
 }
 
 /// Design and case in a folder.

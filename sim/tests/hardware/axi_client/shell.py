@@ -78,6 +78,8 @@ async def input_without_a_run_is_thrown_away(dut):
     client.send(CASE["beats"])
     await client.start(steps=1, packet=1)
     await client.idle(2000)
+    # What is left comes in, a beat per cycle, and is thrown away.
+    await client.cycles(len(CASE["beats"]))
     client.sink.clear()
     await client.whole_run()
 
