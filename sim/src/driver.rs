@@ -220,6 +220,7 @@ fn exchange<G: Grid>(
 ) -> Result<(), Stuck> {
     let mut idle = 0u64;
     loop {
+        raw.extend_from_slice(streams.repeat(grid, beats));
         while streams.beats_left() < 2 {
             let Some(beat) = beats() else { break };
             streams.send(beat);

@@ -22,6 +22,7 @@ pub mod recorded;
 pub use host::{Host, Stalls};
 pub use lockstep::{Lockstep, Mismatch};
 pub use recorded::{Recorded, Session};
+use std::collections::VecDeque;
 
 /// What happened at the two streams in one clock cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +46,16 @@ pub trait Grid {
     /// One cycle with the control port idle: offer `input`, one word per stream lane, and accept an output if
     /// `output_ready`. A beat that was not taken has to be offered again.
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult;
+
+    /// Steps of which the grid knows that they pass as earlier ones did, at once: in each of their cycles the host offers one of these
+    /// beats, or one that is made when it is needed, and accepts an output. Grids that know of none do nothing.
+    fn repeat(
+        &mut self,
+        _offered: &mut VecDeque<Vec<i64>>,
+        _more: &mut dyn FnMut() -> Option<Vec<i64>>,
+        _words: &mut Vec<i64>,
+    ) {
+    }
 
     /// Why the grid is dead, if it is. Simulators live for ever; a board may be unplugged.
     fn failure(&self) -> Option<String> {
@@ -75,6 +86,15 @@ impl<G: Grid + ?Sized> Grid for Box<G> {
         (**self).cycle(input, output_ready)
     }
 
+    fn repeat(
+        &mut self,
+        offered: &mut VecDeque<Vec<i64>>,
+        more: &mut dyn FnMut() -> Option<Vec<i64>>,
+        words: &mut Vec<i64>,
+    ) {
+        (**self).repeat(offered, more, words);
+    }
+
     fn failure(&self) -> Option<String> {
         (**self).failure()
     }
@@ -99,6 +119,15 @@ impl<G: Grid + ?Sized> Grid for &mut G {
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         (**self).cycle(input, output_ready)
+    }
+
+    fn repeat(
+        &mut self,
+        offered: &mut VecDeque<Vec<i64>>,
+        more: &mut dyn FnMut() -> Option<Vec<i64>>,
+        words: &mut Vec<i64>,
+    ) {
+        (**self).repeat(offered, more, words);
     }
 
     fn failure(&self) -> Option<String> {

@@ -5,28 +5,31 @@
 //! [`Values`] defines words and the operations on them.
 
 mod ahead;
+mod alike;
+mod arriving;
 mod deferred;
 mod exchange;
 mod leaving;
 mod masked;
 mod parked;
+mod passing;
 mod products;
 mod seen;
 
 use super::numbers::Numbers;
+use super::replay::{Event, Leaving};
 use super::sequencer::Beats;
 use super::stream::Beat;
 use super::values::{Maker, Values};
 use super::watch::PuView;
-use arch::isa::{
-    Address, AluInstruction, Combine, LEVELS, MoveInstruction, Pad, RootInstruction, ScalarInstruction, Start,
-};
+use arch::isa::{Address, AluInstruction, Combine, LEVELS, Pad, RootInstruction, ScalarInstruction, Start};
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
 use deferred::{Admitted, Deferred};
 use exchange::hide;
 use leaving::{Emission, Landing, Queue};
+use passing::Waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,7 +40,15 @@ pub(super) trait Datapath: std::fmt::Debug {
     /// Whether the transfer at the output port is the last one of its beat.
     fn ends_beat(&self) -> bool;
     /// One cycle; beats that have been carried out, to be used again.
-    fn cycle(&mut self, beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>>;
+    fn cycle(&mut self, beats: Arc<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Arc<Beats>>;
+    /// What is on its way out; `None` where each cycle has to be counted.
+    fn leaving(&self) -> Option<Leaving> {
+        None
+    }
+    /// So many cycles, in which these events happen, with beats of input from the front of the queue; what leaves goes to `words`.
+    fn replay(&mut self, _: &[Event], _cycles: u64, _inputs: &mut VecDeque<Vec<i64>>, _words: &mut Vec<i64>) {
+        unreachable!("it counts each cycle")
+    }
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
     fn saturated(&self) -> bool;
     fn clear_saturated(&mut self);
@@ -88,9 +99,6 @@ struct TreeSums<S> {
     of: usize,
 }
 
-/// Beats of a cycle and the input taken in it.
-type Distributed<W> = (Box<Beats>, Option<Vec<W>>);
-
 /// A word that a root has made, and whether it is saturated.
 type Rooted<W> = (W, bool);
 
@@ -109,8 +117,7 @@ struct Lanes<V: Values> {
     /// Parts of sums that have come back, the last one behind; and which part leaves next.
     parts: VecDeque<Vec<V::Word>>,
     part: u32,
-    /// Beats on their way from the sequencer, one slot per distribution stage.
-    waiting: VecDeque<Distributed<V::Word>>,
+    waiting: VecDeque<Waiting<V::Word>>,
     landings: VecDeque<Landing<V::Word>>,
     spare: Vec<(Vec<V::Word>, Vec<bool>)>,
     /// What was overwritten in the last cycle, where pads are read a cycle ahead: pad, place and the word before.
@@ -156,6 +163,7 @@ fn alone(machine: &Machine) -> Machine {
 }
 
 /// Addresses count modulo their width; law 1 of an image keeps them from what lies beyond the pad.
+#[inline]
 fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
     let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
     let place = i64::from(address.base) + offset;
@@ -173,17 +181,6 @@ fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Su
     let mut all = first.clone();
     for sum in rest {
         values.join(combine, &mut all, sum);
-    }
-    all
-}
-
-/// What each bus of the columns carries: the results of the rows that share it, of which all but one are 0 where a program computes something.
-fn crossed<V: Values>(values: &mut V, rows: &[Rooted<V::Word>], buses: usize) -> Vec<Rooted<V::Word>> {
-    let (first, further) = rows.split_at(buses.min(rows.len()));
-    let mut all = first.to_vec();
-    for (n, row) in further.iter().enumerate() {
-        let bus = &mut all[n % buses];
-        *bus = (values.either(bus.0, row.0), bus.1 || row.1);
     }
     all
 }
@@ -237,6 +234,14 @@ impl<V: Values> Lanes<V> {
         pad.depth(&self.machine) as usize
     }
 
+    /// First PE's places of the words that a beat can read.
+    fn places(&self, beat: &Beat<AluInstruction>, bank: u32) -> [usize; Pad::COUNT] {
+        Pad::ALL.map(|pad| {
+            let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
+            (bank + at(&beat.instruction.reads[pad as usize], &beat.counters, self.depth(pad))) * self.pes
+        })
+    }
+
     /// What a beat of the alu stream does; whether it was the last one of its sums.
     fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats, maker: Maker) -> bool {
         let bank = beats.compute_bank;
@@ -248,10 +253,7 @@ impl<V: Values> Lanes<V> {
         let first = counters[reduction..].iter().all(|&k| k == 0);
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
         self.values.computing(maker);
-        let places = Pad::ALL.map(|pad| {
-            let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
-            (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes
-        });
+        let places = self.places(beat, bank);
         let parked = self.parked_at(&i.tiles, counters);
         if i.emit && i.tree && i.write.is_none() && first && last && parked.is_none() && self.seen.is_none() {
             self.emit(beat, &places);
@@ -352,95 +354,14 @@ impl<V: Values> Lanes<V> {
             }
         }
     }
-
-    fn moves(&mut self, beat: &Beat<MoveInstruction>, last_tile: bool) {
-        let maker = Maker::Move(beat.number);
-        let i = &beat.instruction;
-        if i.late && !last_tile {
-            return;
-        }
-        self.mask(&i.mask, &i.counts, &beat.counters);
-        let columns = self.machine.pes_per_pu() as usize;
-        let from = at(&i.destination, &beat.counters, self.depth(i.pad)) * self.pes;
-        let global = self.global_word();
-        if let (Some(unit), true) = (&mut self.unit, i.scalar) {
-            unit.put(i.pad, from / self.pes, global.0);
-            unit.saturated |= global.1;
-            self.values.wrote(global.0, maker);
-        }
-        self.touch(i.pad, &(from..from + self.pes));
-        let words = &mut self.pads[i.pad as usize][from..from + self.pes];
-        let nothing = (V::Word::default(), false);
-        let in_cycle = |cycle: u64| self.row_bus.iter().find(|b| b.0 == cycle).map(|b| &b.1);
-        // Across they pass one more register.
-        let (rows, across) = (in_cycle(self.now), self.now.checked_sub(1).and_then(in_cycle));
-        let across = match i.source {
-            Unit::Across => {
-                across.map(|rows| crossed(&mut self.values, rows, self.machine.column_bus_count() as usize))
-            }
-            Unit::Row | Unit::Global => None,
-        };
-        let lanes = words.chunks_mut(columns).zip(self.taken.chunks(columns)).enumerate();
-        for (row, (words, taken)) in lanes {
-            let of_row = rows.map_or(nothing, |rows| rows[row]);
-            for (column, (word, _)) in words.iter_mut().zip(taken).enumerate().filter(|(_, (_, taken))| **taken) {
-                let (new, saturated) = match i.source {
-                    Unit::Global => global,
-                    Unit::Row => of_row,
-                    Unit::Across => across.as_ref().map_or(nothing, |buses| buses[column % buses.len()]),
-                };
-                if self.ahead {
-                    self.fresh.push((i.pad, from + row * columns + column, *word));
-                }
-                *word = new;
-                self.values.wrote(new, maker);
-                self.saturated |= saturated;
-            }
-        }
-    }
-
-    fn load(&mut self, beats: &Beats, input: &[V::Word]) {
-        let Some(beat) = beats.load.as_ref().filter(|_| V::EXIST) else { return };
-        for &word in input {
-            self.values.wrote(word, Maker::Load(beat.number));
-        }
-        let i = &beat.instruction;
-        let lanes = self.machine.stream_words() as usize;
-        let group = match beat.counters.get(usize::from(i.pick_group)) {
-            Some(&group) => group as usize * lanes..(group as usize + 1) * lanes,
-            None => 0..self.pes,
-        };
-        let some = self.picked(&i.mask, &beat.counters);
-        let some = some.start.max(group.start)..some.end.min(group.end);
-        self.mask_some(&i.mask, &i.counts, &beat.counters, some.clone());
-        if i.gradient {
-            return self.join_parts(beat, input, some);
-        }
-        let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
-        let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
-        if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
-            unit.put(i.pad, from / self.pes, input[0]);
-        }
-        self.touch(i.pad, &(from + some.start..from + some.end));
-        let words = &mut self.pads[i.pad as usize][from..from + self.pes];
-        for pe in some {
-            let word = &mut words[pe];
-            if self.taken[pe] {
-                if self.ahead {
-                    self.fresh.push((i.pad, from + pe, *word));
-                }
-                *word = input[if i.scatter { pe % lanes } else { 0 }];
-            }
-        }
-    }
 }
 
 impl<V: Values> Lanes<V> {
-    /// What beats do when they have reached the rows.
-    fn carry_out(&mut self, beats: &Beats, input: Option<&[V::Word]>) {
+    /// What beats do when they have reached the rows; the one of the alu stream by itself.
+    fn carry_out(&mut self, beats: &Beats, alu: Option<&Beat<AluInstruction>>, input: Option<&[V::Word]>) {
         // Where nothing is held, only what leaves takes time.
         if !V::EXIST && self.seen.is_none() {
-            if let Some(beat) = beats.alu.as_ref().filter(|beat| beat.instruction.emit) {
+            if let Some(beat) = alu.filter(|beat| beat.instruction.emit) {
                 self.alu(beat, beats, Maker::Alu(beat.number));
             }
             return;
@@ -449,7 +370,7 @@ impl<V: Values> Lanes<V> {
         let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
         self.park_until(parked);
         self.look_back();
-        if let Some(beat) = &beats.alu {
+        if let Some(beat) = alu {
             self.alu(beat, beats, Maker::Alu(beat.number));
         }
         if let Some(beat) = &beats.scalar {
@@ -483,7 +404,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.fifo.ends_beat()
     }
 
-    fn cycle(&mut self, beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>> {
+    fn cycle(&mut self, beats: Arc<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Arc<Beats>> {
         if popped {
             self.fifo.pop();
         }
@@ -491,33 +412,18 @@ impl<V: Values> Datapath for Lanes<V> {
         if let Some(unit) = &mut self.unit {
             unit.see_nothing();
         }
-        let received = |input: &[i64]| input.iter().map(|&word| self.values.received(word)).collect();
-        self.waiting.push_back((beats, input.map(received)));
-        let due = self.waiting.len() > timing::DISTRIBUTION as usize;
-        let carried_out = self.waiting.pop_front_if(|_| due);
-        if let Some((beats, input)) = &carried_out {
-            self.carry_out(beats, input.as_deref());
-        }
-        if let Some(unit) = &mut self.unit {
-            unit.see_results();
-            unit.land();
-            unit.now += 1;
-        }
-        self.see_results();
-        self.land();
-        let levels = u64::from(self.machine.global_levels());
-        self.send_beat();
-        while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
-            self.trees.pop_front();
-        }
-        while self.row_bus.front().is_some_and(|b| b.0 < self.now) {
-            self.row_bus.pop_front();
-        }
-        while self.global_bus.front().is_some_and(|b| b.0 <= self.now) {
-            self.global_bus.pop_front();
-        }
-        self.now += 1;
-        carried_out.map(|(beats, _)| beats)
+        self.issue(beats, 1, input);
+        let carried_out = self.carry_out_due(self.now + 1);
+        self.end_cycle();
+        carried_out
+    }
+
+    fn leaving(&self) -> Option<Leaving> {
+        self.seen.is_none().then(|| self.on_its_way())
+    }
+
+    fn replay(&mut self, events: &[Event], cycles: u64, inputs: &mut VecDeque<Vec<i64>>, words: &mut Vec<i64>) {
+        self.repeat(events, cycles, inputs, words);
     }
 
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32) {

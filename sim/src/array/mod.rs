@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `sequencer` | streams, run states, loader states: which beats are issued when |
 //! | `datapath` | what a beat does, and when its results land |
+//! | `replay` | steps that repeat earlier ones, whose cycles are not counted one by one |
 //! | `bulk` | sums of many beats and lanes at once, with the vector instructions of this processor |
 //! | `values` | what a word and a sum can be: `numbers`, the terms of a proof, or nothing: `control` |
 //! | [`watch`] | what can be seen of all that, for waves |
@@ -16,6 +17,7 @@ mod bulk;
 mod control;
 mod datapath;
 mod numbers;
+mod replay;
 mod sequencer;
 mod stream;
 #[cfg(test)]
@@ -29,7 +31,10 @@ use arch::machine::Machine;
 use arch::registers::{self, Region};
 use arch::timing;
 use datapath::Datapath;
+use replay::Steps;
 use sequencer::{Beats, Sequencer};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use values::Values;
 use watch::Observation;
 
@@ -39,7 +44,9 @@ pub struct Array {
     sequencer: Sequencer,
     datapath: Box<dyn Datapath>,
     /// Beats that have been carried out, to be overwritten.
-    spare: Option<Box<Beats>>,
+    spare: Option<Arc<Beats>>,
+    /// Steps that are known; none where each cycle is counted by itself.
+    known: Option<Steps>,
     /// Which image is part of the grid; 0: none, programs are loaded.
     image: u32,
     /// An abort was written in the cycle before.
@@ -51,17 +58,17 @@ pub struct Array {
 impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
-        Array::with(machine, datapath::new(machine))
+        Array { known: Some(Steps::default()), ..Array::with(machine, datapath::new(machine)) }
     }
 
-    /// A grid after reset that computes each beat by itself and each lane by itself: the slow twin of [`Array::new`], to compare it with.
+    /// A grid after reset that counts each cycle, and computes each beat and each lane by itself: the slow twin of [`Array::new`], to compare it with.
     pub fn beat_by_beat(machine: &Machine) -> Array {
         Array::with(machine, datapath::beat_by_beat(machine))
     }
 
     /// A grid after reset that holds nothing and sends zeros, each in the cycle in which the grid would send a word: for who counts cycles.
     pub fn without_words(machine: &Machine) -> Array {
-        Array::of(machine, control::Control)
+        Array { known: Some(Steps::default()), ..Array::of(machine, control::Control) }
     }
 
     /// A grid after reset that computes with something else than numbers: what goes in and out stands for it.
@@ -70,7 +77,8 @@ impl Array {
     }
 
     fn with(machine: &Machine, datapath: Box<dyn Datapath>) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath, spare: None, image: 0, halting: false, observation: None }
+        let sequencer = Sequencer::new(machine);
+        Array { sequencer, datapath, spare: None, known: None, image: 0, halting: false, observation: None }
     }
 
     /// A grid that holds this image for ever, after reset (docs/machine.md, section 7).
@@ -89,6 +97,9 @@ impl Array {
     /// A write that is not a start.
     fn take_write(&mut self, address: u32, data: u32) {
         let low = address % (1 << registers::REGION_BITS);
+        if let Some(known) = self.known.as_mut().filter(|_| address != registers::STEPS) {
+            known.forget();
+        }
         // Of a grid with an image only the number of steps can be written.
         if self.image != 0 && address != registers::STEPS {
             return;
@@ -137,6 +148,7 @@ impl Array {
         if halting {
             self.sequencer.halt();
             self.datapath.reset();
+            self.stop_recording();
         }
         result
     }
@@ -149,8 +161,15 @@ impl Array {
             self.sequencer.observe(seen);
             seen.output.clone_from(&output);
         }
+        let ready = (input.is_some() || !self.sequencer.input_ready()) && (output.is_empty() || output_ready);
+        if let Some(known) = &mut self.known {
+            known.before(&self.sequencer, &*self.datapath);
+        }
         let mut beats = self.spare.take().unwrap_or_default();
-        self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat(), &mut beats);
+        self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat(), Arc::make_mut(&mut beats));
+        if let Some(known) = &mut self.known {
+            known.note(&beats, [input_taken, popped, ready]);
+        }
         let issued = [
             beats.alu.is_some(),
             beats.root.is_some(),
@@ -171,8 +190,16 @@ impl Array {
 }
 
 impl Array {
+    /// A step that has not ended does not end in the next one.
+    fn stop_recording(&mut self) {
+        if let Some(known) = &mut self.known {
+            known.stop();
+        }
+    }
+
     /// Synchronous reset; memories keep their contents, as in the hardware.
     pub fn reset(&mut self) {
+        self.stop_recording();
         self.sequencer.reset();
         self.datapath.reset();
         self.halting = false;
@@ -213,6 +240,7 @@ impl Grid for Array {
             0 if low == registers::CONTROL && data & registers::ABORT != 0 => self.halting = true,
             0 if low == registers::CONTROL && idle && data & registers::START != 0 => {
                 self.sequencer.ask(data);
+                self.stop_recording();
                 self.datapath.clear_saturated();
             }
             _ => self.take_write(address, data),
@@ -230,6 +258,18 @@ impl Grid for Array {
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         self.advance(input, output_ready)
+    }
+
+    fn repeat(
+        &mut self,
+        offered: &mut VecDeque<Vec<i64>>,
+        more: &mut dyn FnMut() -> Option<Vec<i64>>,
+        words: &mut Vec<i64>,
+    ) {
+        let Array { sequencer, datapath, known: Some(known), halting: false, observation: None, .. } = self else {
+            return;
+        };
+        while known.step(sequencer, &mut **datapath, offered, more, words) {}
     }
 
     fn array(&mut self) -> Option<&mut Array> {

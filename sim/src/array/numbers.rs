@@ -178,9 +178,14 @@ impl<A: Sum> Values for Numbers<A> {
     }
 
     fn finish(&mut self, sums: &[A], taken: &[bool], finish: Finish, shift: u32, words: &mut Vec<i32>) -> bool {
-        if let (true, Finish::Round, Some(narrow)) = (self.bulk && self.accumulator <= NARROW, finish, A::narrow(sums))
-        {
-            return bulk::round(narrow, taken, 64 - self.accumulator, Rounder::new(shift), self.word, words);
+        let bulk = self.bulk && self.accumulator <= NARROW && finish != Finish::Negative;
+        if let Some(narrow) = A::narrow(sums).filter(|_| bulk) {
+            let first = words.len();
+            let lost = bulk::round(narrow, taken, 64 - self.accumulator, Rounder::new(shift), self.word, words);
+            if let Finish::Positive(limit) = finish {
+                words[first..].iter_mut().for_each(|word| *word = (*word).clamp(0, limit as i32));
+            }
+            return lost;
         }
         let mut any = false;
         for (sum, &taken) in sums.iter().zip(taken) {

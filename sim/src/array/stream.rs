@@ -115,6 +115,16 @@ fn advance(counters: &mut [u32; LEVELS], counts: &[u32; LEVELS]) -> bool {
     true
 }
 
+/// Where a stream is in its program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Position {
+    at: usize,
+    runs: bool,
+    counters: [u32; LEVELS],
+    delay: u32,
+    interval: u32,
+}
+
 /// One stream: its program and the instruction that is current.
 #[derive(Debug)]
 pub(super) struct Stream<I> {
@@ -162,6 +172,21 @@ impl<I: Timed> Stream<I> {
 
     pub(super) fn idle(&self) -> bool {
         self.current.is_none()
+    }
+
+    pub(super) fn position(&self) -> Position {
+        if self.idle() {
+            return Position::default();
+        }
+        let Stream { at, counters, delay, interval, .. } = *self;
+        Position { at, runs: true, counters, delay, interval }
+    }
+
+    /// Be where it was at another time, with the same program.
+    pub(super) fn go_to(&mut self, position: &Position) {
+        (self.at, self.counters) = (position.at, position.counters);
+        (self.delay, self.interval) = (position.delay, position.interval);
+        self.current = position.runs.then(|| self.program[self.at].clone());
     }
 
     fn make_current(&mut self, at: usize) {

@@ -6,6 +6,7 @@ use super::sequencer::Beats;
 use super::values::Values;
 use super::watch::PuView;
 use arch::machine::Machine;
+use std::sync::Arc;
 
 #[derive(Debug)]
 struct Swapped(Box<dyn Datapath>);
@@ -18,8 +19,9 @@ impl Array {
 }
 
 impl Datapath for Swapped {
-    fn cycle(&mut self, mut beats: Box<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Box<Beats>> {
-        beats.compute_bank = 1 - beats.compute_bank;
+    fn cycle(&mut self, mut beats: Arc<Beats>, input: Option<&[i64]>, popped: bool) -> Option<Arc<Beats>> {
+        let Beats { compute_bank, .. } = Arc::make_mut(&mut beats);
+        *compute_bank = 1 - *compute_bank;
         self.0.cycle(beats, input, popped)
     }
 

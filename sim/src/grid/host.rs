@@ -103,6 +103,15 @@ impl Host {
         result
     }
 
+    /// Steps that the grid can repeat, if the host is never stalled; what came back in them. Beats that are not queued are made by `more`.
+    pub fn repeat(&mut self, grid: &mut impl Grid, more: &mut dyn FnMut() -> Option<Vec<i64>>) -> &[i64] {
+        let before = self.words.len();
+        if self.stalls.pattern.is_none() {
+            grid.repeat(&mut self.beats, more, &mut self.words);
+        }
+        &self.words[before..]
+    }
+
     /// Cycles until all beats were taken and `words` words have come back.
     pub fn exchange(&mut self, grid: &mut impl Grid, words: usize, limit: u64) -> Result<(), Stuck> {
         for _ in 0..limit {

@@ -2,6 +2,7 @@
 //! compared in every cycle. Programs are random.
 
 mod generator;
+mod repeats;
 
 use crate::modelled::Modelled;
 use arch::amounts::Amounts;
@@ -76,6 +77,7 @@ fn compare(machine: &Machine, hardware: impl Grid, seed: u64) {
     let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
     generator.tables(&mut grid);
     generator.fill(&mut grid);
+    assert!(grid.mismatch().is_none(), "{machine}: {}", grid.mismatch().expect("just seen"));
     for _ in 0..3 {
         run(&mut grid, machine, &mut generator, seed);
     }

@@ -34,6 +34,11 @@ impl Reads {
         distance == self.step * rows as isize
     }
 
+    /// Whether a row is the one that follows two or more.
+    fn reaches(&self, rows: usize, place: usize) -> bool {
+        rows > 1 && place as isize - self.first as isize == self.step * rows as isize
+    }
+
     /// Whether some words of a pad can be among so many rows of some lanes.
     fn touches(&self, rows: usize, lanes: usize, pad: Pad, words: &Range<usize>) -> bool {
         let last = self.first.wrapping_add_signed(self.step * (rows as isize - 1));
@@ -53,7 +58,7 @@ pub(super) struct Deferred<W> {
     a: Reads,
     /// Rows, or a word of the instruction.
     b: Result<Reads, W>,
-    beats: usize,
+    pub(super) beats: usize,
     subtract: bool,
 }
 
@@ -62,6 +67,12 @@ impl<W> Deferred<W> {
         let beats = self.beats;
         let follows = |reads: &mut Reads| reads.goes_on(beats, places[reads.pad as usize]);
         self.number == beat.number && follows(&mut self.a) && self.b.as_mut().map_or(true, follows)
+    }
+
+    /// Whether a beat of this instruction is the one that follows two or more.
+    pub(super) fn reaches(&self, number: usize, places: &[usize; Pad::COUNT]) -> bool {
+        let reached = |reads: &Reads| reads.reaches(self.beats, places[reads.pad as usize]);
+        self.number == number && reached(&self.a) && self.b.as_ref().map_or(true, reached)
     }
 
     fn touches(&self, lanes: usize, pad: Pad, words: &Range<usize>) -> bool {

@@ -51,6 +51,11 @@ impl<W> Queue<W> {
         self.words.iter().take(self.words_of_transfer)
     }
 
+    /// Transfers that are left of each beat.
+    pub(super) fn transfers(&self) -> impl Iterator<Item = u32> {
+        self.transfers.iter().copied()
+    }
+
     /// Whether there is no word.
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -92,14 +97,14 @@ impl<W> Queue<W> {
 }
 
 impl<V: Values> Lanes<V> {
-    /// Results that are at the write ports in this cycle.
+    /// Results that are at the write ports in this cycle, and those of earlier ones that nobody has missed.
     pub(super) fn land(&mut self) {
-        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
+        while self.landings.front().is_some_and(|l| l.cycle <= self.now) {
             let landing = self.landings.pop_front().expect("just checked");
             let from = landing.address * self.pes;
             self.touch(landing.pad, &(from..from + self.pes));
             let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            if self.ahead {
+            if self.ahead && landing.cycle == self.now {
                 let before =
                     words.iter().enumerate().filter(|(pe, _)| landing.taken.get(*pe).is_none_or(|&taken| taken));
                 self.fresh.extend(before.map(|(pe, &word)| (landing.pad, from + pe, word)));
@@ -182,6 +187,18 @@ impl<V: Values> Lanes<V> {
         self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, leaves, of: beat.number });
     }
 
+    /// The words of the sums, and the lanes that are written; none are listed where all are.
+    pub(super) fn finished(&mut self, i: &AluInstruction) -> (Vec<V::Word>, Vec<bool>) {
+        let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
+        words.clear();
+        taken.clear();
+        if !self.admitted.all {
+            taken.extend_from_slice(&self.admitted.lanes);
+        }
+        self.saturated |= self.values.finish(&self.accumulators, &self.admitted.lanes, i.finish, i.shift, &mut words);
+        (words, taken)
+    }
+
     /// The sums of a beat, when it was their last: into a pad, into the trees.
     pub(super) fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
         let i = &beat.instruction;
@@ -195,13 +212,7 @@ impl<V: Values> Lanes<V> {
             self.send(beat, rows, lanes);
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
-        let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
-        words.clear();
-        taken.clear();
-        if !self.admitted.all {
-            taken.extend_from_slice(&self.admitted.lanes);
-        }
-        self.saturated |= self.values.finish(&self.accumulators, &self.admitted.lanes, i.finish, i.shift, &mut words);
+        let (words, taken) = self.finished(i);
         let address = at(&i.destination, &beat.counters, self.depth(pad));
         self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
     }

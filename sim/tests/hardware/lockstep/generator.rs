@@ -13,8 +13,7 @@ use arch::registers::{self, Region};
 use arch::timing::{self, Unit};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
-use sim::array::Array;
-use sim::grid::{Grid, Host, Lockstep, Stalls};
+use sim::grid::{Grid, Host, Stalls};
 
 /// What the roots of a program do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -490,7 +489,7 @@ impl Generator<'_> {
     }
 
     /// A run of two steps that do nothing, to load random words everywhere.
-    pub(crate) fn fill(&mut self, grid: &mut Lockstep<Array, impl Grid>) {
+    pub(crate) fn fill(&mut self, grid: &mut impl Grid) {
         let machine = self.machine;
         let load = [Pad::Model, Pad::Data].map(|pad| self.load_all(pad));
         write_program(grid, machine, Region::Load, &load);
@@ -505,7 +504,6 @@ impl Generator<'_> {
             host.send((0..machine.stream_words()).map(|_| self.random.word(machine.word())).collect());
         }
         host.finish(grid, 100_000).expect("a load ends");
-        assert!(grid.mismatch().is_none(), "{machine}: {}", grid.mismatch().expect("just seen"));
     }
 
     /// Random function tables, which both grids keep.

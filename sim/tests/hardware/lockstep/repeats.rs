@@ -1,0 +1,122 @@
+//! Steps that repeat earlier ones pass at once; the slow twin counts each of their cycles.
+
+use super::generator::{Generator, Random};
+use super::{comparing, grid, with_unit};
+use arch::machine::{Machine, MachineSpec};
+use arch::registers;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use sim::array::Array;
+use sim::grid::{CycleResult, Grid, Host, Stalls};
+use std::collections::VecDeque;
+
+/// An array, and the cycles in which its host asked it.
+struct Asked {
+    array: Array,
+    cycles: u64,
+}
+
+impl Grid for Asked {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.array.control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        self.array.control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        self.cycles += 1;
+        self.array.cycle(input, output_ready)
+    }
+
+    fn repeat(
+        &mut self,
+        offered: &mut VecDeque<Vec<i64>>,
+        more: &mut dyn FnMut() -> Option<Vec<i64>>,
+        words: &mut Vec<i64>,
+    ) {
+        self.array.repeat(offered, more, words);
+    }
+}
+
+/// Runs of an array with a random program: all words, cycles, and what else its registers say of them; and the cycles that were asked for.
+fn runs(array: Array, machine: &Machine, seed: u64) -> (Vec<i64>, Vec<[u32; 3]>, u64) {
+    let mut grid = Asked { array, cycles: 0 };
+    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+    generator.tables(&mut grid);
+    generator.fill(&mut grid);
+    let programs = generator.programs();
+    programs.write(&mut grid, machine);
+    let (mut words, mut said) = (Vec::new(), Vec::new());
+    let tiled = machine.gradient_depth() > 0;
+    for run in 0..3 {
+        if tiled && run < 2 {
+            grid.control_write(registers::TILES, generator.random.below(4));
+            grid.control_write(registers::TILE_END, programs.tile_end);
+        }
+        let steps = u64::from(generator.random.below(80));
+        grid.control_write(registers::STEPS, steps as u32);
+        grid.control_write(registers::STEP_LENGTH, programs.step_length as u32);
+        for &(register, value) in &programs.entries {
+            grid.control_write(register, value);
+        }
+        let load_model = run == 0;
+        let model = if load_model { registers::START_LOAD_MODEL } else { 0 };
+        grid.control_write(registers::CONTROL, registers::START | registers::START_EMIT_MODEL | model);
+        let mut host = Host::new(Stalls::none());
+        let beats = if load_model { programs.model_beats } else { 0 } + steps * programs.step_beats;
+        let made: Vec<Vec<i64>> = (0..beats)
+            .map(|_| (0..machine.stream_words()).map(|_| generator.random.word(machine.word())).collect())
+            .collect();
+        let mut made = made.into_iter();
+        let expected = (steps * programs.step_words + programs.model_words) as usize;
+        let mut came: Vec<i64> = Vec::new();
+        let limit = 20_000 + 10 * (beats + expected as u64) + steps * programs.step_length;
+        for _ in 0..limit {
+            came.extend_from_slice(host.repeat(&mut grid, &mut || made.next()));
+            while host.beats_left() < 2 {
+                let Some(beat) = made.next() else { break };
+                host.send(beat);
+            }
+            if host.beats_left() == 0 && came.len() >= expected {
+                break;
+            }
+            came.extend(host.cycle(&mut grid).output);
+        }
+        host.take_words();
+        host.finish(&mut grid, limit).unwrap_or_else(|stuck| panic!("{machine}, seed {seed}: {stuck}"));
+        came.extend(host.take_words());
+        words.push(came.len() as i64);
+        words.extend(came);
+        let registers = [registers::CYCLES_LOW, registers::CYCLES_HIGH, registers::CONTROL];
+        said.push(registers.map(|register| grid.control_read(register)));
+    }
+    (words, said, grid.cycles)
+}
+
+/// Programs whose writes meet reads in every order, in up to 80 steps a run.
+#[test]
+fn steps_that_repeat_pass_at_once() {
+    let grids = [
+        with_unit(&comparing(&grid(1, 1, 8))),
+        MachineSpec { gradient_depth: Some(4), ..comparing(&grid(3, 16, 16)) },
+        MachineSpec { pad_register: Some(true), ..with_unit(&grid(5, 8, 16)) },
+        MachineSpec { accumulator: Some(62), gradient_depth: Some(2), pad_register: Some(true), ..grid(2, 4, 18) },
+        MachineSpec { accumulator: Some(96), stream_words: Some(8), ..comparing(&grid(4, 8, 32)) },
+    ];
+    for spec in grids {
+        let machine = Machine::try_from(spec).expect("a valid grid");
+        let (mut asked, mut counted) = (0, 0);
+        for seed in 0..25 {
+            let (words, said, cycles) = runs(Array::new(&machine), &machine, seed);
+            let (expected, twin, all) = runs(Array::beat_by_beat(&machine), &machine, seed);
+            assert_eq!((words, &said), (expected, &twin), "{machine}, seed {seed}");
+            let (_, without, _) = runs(Array::without_words(&machine), &machine, seed);
+            let counts = |said: &[[u32; 3]]| said.iter().map(|[low, high, _]| [*low, *high]).collect::<Vec<_>>();
+            assert_eq!(counts(&without), counts(&twin), "{machine}, seed {seed}");
+            (asked, counted) = (asked + cycles, counted + all);
+        }
+        assert!(4 * asked < 3 * counted, "{machine}: {asked} cycles asked for, of {counted}");
+    }
+}
