@@ -1,5 +1,8 @@
 //! A program of C drivers and verilated cores, whose main stands beside this file.
 
+#[path = "verilated.rs"]
+mod verilated;
+
 use arch::tools::Toolbox;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,18 +46,16 @@ impl Simulator<'_> {
         let files = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
         let files: Vec<PathBuf> =
             files.filter(|file| file.extension().is_some_and(|end| end == "cpp" || end == "o")).collect();
+        let shared = verilated::Shared::of(&toolbox);
         let mut cpp = Command::new(compiler);
-        cpp.args(["-std=gnu++17", "-O0", "-w", "-pthread"]).args(defines);
-        cpp.args(["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TRACE_VCD=0", "-DVM_TRACE_FST=0"]);
+        cpp.args(verilated::FLAGS).arg("-include").arg(shared.header).args(defines);
         for folder in self.drivers.iter().filter_map(|driver| driver.parent()) {
             cpp.arg("-I").arg(folder);
         }
         for folder in [&objects, &here(""), &runtime, &runtime.join("vltstd")] {
             cpp.arg("-I").arg(folder);
         }
-        cpp.arg(here(self.main))
-            .args(files)
-            .args(["verilated.cpp", "verilated_threads.cpp"].map(|name| runtime.join(name)));
+        cpp.arg(here(self.main)).args(files).arg(shared.object);
         let binary = self.folder.join("simulator");
         succeeds(cpp.arg("-o").arg(&binary));
         binary

@@ -151,15 +151,19 @@ impl Wiring {
     pub(crate) fn sample(&mut self, from: &dyn Lines, path: Path, bit: Option<usize>) -> Vec<Source> {
         self.values.clear();
         from.sample(&mut self.values);
-        let mut lines = Vec::new();
-        if self.pass == Pass::Connect {
-            from.names(&flat_name(path), &mut lines);
-        }
-        let mut sources: Vec<Source> =
-            lines.into_iter().map(|(name, width)| Source { name, width, part: Part::Whole }).collect();
         if let Some(bit) = bit {
             assert_eq!(self.values.len(), 1, "a bit of a bundle");
             self.values[0] = self.values[0].get_bit(bit).into();
+        }
+        // Nearly always; the simulator spends its time here.
+        if self.pass == Pass::Update {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        from.names(&flat_name(path), &mut lines);
+        let mut sources: Vec<Source> =
+            lines.into_iter().map(|(name, width)| Source { name, width, part: Part::Whole }).collect();
+        if let Some(bit) = bit {
             for source in &mut sources {
                 assert!(bit < source.width as usize, "bit {bit} of {}", source.name);
                 (source.width, source.part) = (1, Part::Bit(bit as u32));

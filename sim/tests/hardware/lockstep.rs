@@ -188,21 +188,20 @@ fn limiting(spec: &MachineSpec) -> MachineSpec {
 /// Positive results have limits, too.
 #[test]
 fn large_results_become_limits() {
-    check(limiting(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 4, 16) }))), 0..60);
-    check(limiting(&grid(2, 3, 32)), 0..60);
-    for few in few_amounts() {
-        check(limiting(&few), 0..60);
-    }
+    check(limiting(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) }))), 0..60);
+    check(limiting(&grid(1, 3, 32)), 0..60);
+    let [_, narrow, _] = few_amounts();
+    check(limiting(&narrow), 0..60);
 }
 
 /// Negative results become 0 in PEs, in roots and in the scalar unit, with any shift amount and with a few.
 #[test]
 fn negative_results_become_zero() {
-    check(rectifying(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 4, 16) }))), 0..60);
+    check(rectifying(&with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) }))), 0..60);
     check(rectifying(&MachineSpec { pad_register: Some(true), ..grid(1, 2, 9) }), 0..60);
-    for few in few_amounts() {
-        check(rectifying(&few), 0..60);
-    }
+    let [wide, _, few] = few_amounts();
+    check(rectifying(&wide), 0..60);
+    check(rectifying(&few), 0..60);
 }
 
 /// PEs, and roots, that leave negative words negative, and such that reach a limit one too late.
@@ -321,10 +320,9 @@ fn a_scalar_unit() {
 
 #[test]
 fn a_scalar_unit_with_everything() {
-    let few = few_amounts().map(|spec| with_unit(&spec));
-    let [tiled, ..] = few.clone();
-    let wide = comparing(&MachineSpec { gradient_depth: Some(8), accumulator: Some(70), ..grid(3, 5, 9) });
-    for spec in few.into_iter().chain([comparing(&tiled), with_unit(&wide)]) {
+    let [tiled, narrow, few] = few_amounts().map(|spec| with_unit(&spec));
+    let wide = comparing(&MachineSpec { gradient_depth: Some(8), accumulator: Some(70), ..grid(2, 3, 9) });
+    for spec in [comparing(&tiled), narrow, few, with_unit(&wide)] {
         check(spec, 0..40);
     }
 }
@@ -403,7 +401,7 @@ fn cells_of_ultrascale() {
 #[test]
 fn trees_of_blocks() {
     let model = include_str!("lockstep/ultrascale.v");
-    for (rows, columns) in [(5, 6), (1, 7)] {
+    for (rows, columns) in [(5, 2), (1, 7)] {
         let machine = Machine::try_from(grid(rows, columns, 16)).expect("a valid grid");
         let mut rtl = hdl::elaborate_with(&machine, leaves("xcup"));
         assert!(rtl.verilog.contains("module block_tree"));
@@ -431,17 +429,22 @@ fn blocks_simulate_as_their_text_does() {
     let rows = MachineSpec { pads_in_rows: Some(true), pad_register: Some(true), ..unit.clone() };
     let sums = MachineSpec { partial_sums: Some(true), ..tiled };
     let others = [rows, MachineSpec { pads_in_rows: Some(true), ..sums.clone() }, sums].into_iter().chain(rectified);
-    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))].into_iter().chain(others) {
+    for spec in [grid(1, 2, 9), lanes, wide, across(&grid(2, 2, 9))].into_iter().chain(others) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }
 }
 
+/// A grid of four PEs with all kinds of streams.
+fn with_everything() -> Machine {
+    let spec = with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 2, 16) }));
+    Machine::try_from(spec).expect("a valid grid")
+}
+
 /// A reset in mid-run, then a run that depends on nothing from before it.
 #[test]
 fn reset_in_the_middle_of_a_run() {
-    let machine = with_unit(&MachineSpec { gradient_depth: Some(4), ..grid(2, 4, 16) });
-    let machine = Machine::try_from(machine).expect("a valid grid");
+    let machine = with_everything();
     let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
     for seed in 0..20 {
         let mut device = GridDevice::new(&library, &machine);
@@ -496,8 +499,7 @@ fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generato
 /// Aborts at random cycles, with input that stops and output that is not taken: entries stay, nothing of the run is left.
 #[test]
 fn abort_in_any_state() {
-    let machine = with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 4, 16) }));
-    let machine = Machine::try_from(machine).expect("a valid grid");
+    let machine = with_everything();
     let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
     let mut states = std::collections::BTreeSet::new();
     for seed in 0..60 {
@@ -548,7 +550,8 @@ fn aborted(machine: &Machine, hardware: impl Grid, seed: u64) -> &'static str {
 
 #[test]
 fn generated_text_has_no_warnings() {
-    let sizes = [(1, 1, 8), (1, 2, 24), (3, 5, 16), (2, 3, 32), (8, 8, 16)];
+    // Usual grids are in tests/lint.rs.
+    let sizes = [(1, 1, 8), (3, 5, 16), (2, 3, 32)];
     let specs = sizes.map(|(pus, pes_per_pu, word)| MachineSpec {
         pus: Some(pus),
         pes_per_pu: Some(pes_per_pu),

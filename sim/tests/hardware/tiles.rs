@@ -40,10 +40,17 @@ fn climb(
 /// The published algorithms with data pads that hold a fraction of their batch.
 #[test]
 fn batches_in_tiles_give_the_same_words() {
-    let files = ["linear.t", "logistic.t", "svm.t", "backpropagation.t", "recommender.t"];
+    let layers = [("l1", 17), ("l2", 9), ("l3", 4)];
+    let files: [(&str, &[(&str, u32)]); 5] = [
+        ("linear.t", &[]),
+        ("logistic.t", &[]),
+        ("svm.t", &[]),
+        ("backpropagation.t", &layers),
+        ("recommender.t", &[("m", 6), ("n", 5), ("k", 2)]),
+    ];
     let (mut tiled, mut elsewhere, mut through_trees) = (0, 0, 0);
-    for file in files {
-        let program = program(file, &[]);
+    for (file, set) in files {
+        let program = program(file, set);
         for (pus, pes_per_pu) in [(1, 2), (2, 4), (3, 5)] {
             for (size, reduction) in [(12, Reduction::Mean), (30, Reduction::Sum), (64, Reduction::Mean)] {
                 let whole = climb(&program, size, reduction, &[], &spec(pus, pes_per_pu, 1 << 15)).unwrap();
