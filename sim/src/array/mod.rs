@@ -68,7 +68,7 @@ impl Array {
 
     /// A grid after reset that holds nothing and sends zeros, each in the cycle in which the grid would send a word: for who counts cycles.
     pub fn without_words(machine: &Machine) -> Array {
-        Array { known: Some(Steps::default()), ..Array::of(machine, control::Control) }
+        Array::of(machine, control::Control)
     }
 
     /// A grid after reset that computes with something else than numbers: what goes in and out stands for it.

@@ -183,7 +183,7 @@ impl<A: Sum> Values for Numbers<A> {
             let first = words.len();
             let lost = bulk::round(narrow, taken, 64 - self.accumulator, Rounder::new(shift), self.word, words);
             if let Finish::Positive(limit) = finish {
-                words[first..].iter_mut().for_each(|word| *word = (*word).clamp(0, limit as i32));
+                words[first..].iter_mut().for_each(|word| *word = (*word).clamp(0, limit));
             }
             return lost;
         }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Steps that are known at most: a batch has as many tiles.
 const MOST_STEPS: usize = 256;
 /// Cycles of all known steps in which something happens, at most.
-const MOST_EVENTS: usize = 1 << 18;
+const MOST_EVENTS: usize = 1 << 17;
 
 /// What happens in a cycle.
 #[derive(Debug)]

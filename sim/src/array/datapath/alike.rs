@@ -58,9 +58,6 @@ impl<V: Values> Lanes<V> {
     /// itself.
     pub(super) fn carry_out_alike(&mut self, beat: &Beat<AluInstruction>, beats: &Beats, most: u64) -> u64 {
         let i = &beat.instruction;
-        if !V::EXIST {
-            return if i.emit { 0 } else { self.undisturbed(&[], most) };
-        }
         if !self.bulk || self.seen.is_some() || i.tree && i.reduce == 0 || !is_steady(&i.mask) {
             return 0;
         }

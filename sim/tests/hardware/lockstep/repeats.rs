@@ -111,10 +111,7 @@ fn steps_that_repeat_pass_at_once() {
         for seed in 0..25 {
             let (words, said, cycles) = runs(Array::new(&machine), &machine, seed);
             let (expected, twin, all) = runs(Array::beat_by_beat(&machine), &machine, seed);
-            assert_eq!((words, &said), (expected, &twin), "{machine}, seed {seed}");
-            let (_, without, _) = runs(Array::without_words(&machine), &machine, seed);
-            let counts = |said: &[[u32; 3]]| said.iter().map(|[low, high, _]| [*low, *high]).collect::<Vec<_>>();
-            assert_eq!(counts(&without), counts(&twin), "{machine}, seed {seed}");
+            assert_eq!((words, said), (expected, twin), "{machine}, seed {seed}");
             (asked, counted) = (asked + cycles, counted + all);
         }
         assert!(4 * asked < 3 * counted, "{machine}: {asked} cycles asked for, of {counted}");
