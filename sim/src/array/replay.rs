@@ -16,6 +16,8 @@ use arch::isa::LEVELS;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Steps that a run has left when its first one is written down: of fewer, too few repeat it.
+const FEWEST_LEFT: u32 = 6;
 /// Steps that are known at most: a batch has as many tiles.
 const MOST_STEPS: usize = 256;
 /// Cycles of all known steps in which something happens, at most.
@@ -107,7 +109,8 @@ impl Steps {
     pub(super) fn before(&mut self, sequencer: &Sequencer, datapath: &dyn Datapath) {
         let Some(begins) = self.begins(sequencer, datapath) else { return };
         let room = self.known.len() < MOST_STEPS && self.events < MOST_EVENTS;
-        if room && self.known.iter().all(|step| step.begins != begins) {
+        let pays = !self.known.is_empty() || sequencer.left()[0] >= FEWEST_LEFT;
+        if room && pays && self.known.iter().all(|step| step.begins != begins) {
             self.recording = Some(Recording { begins, left: sequencer.left(), events: Vec::new(), cycles: 0 });
         }
     }

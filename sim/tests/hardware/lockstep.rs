@@ -74,7 +74,7 @@ fn check_rtl(machine: &Machine, rtl: &Rtl, seeds: std::ops::Range<u64>) {
 /// Three runs; pads keep what the run before left.
 fn compare(machine: &Machine, hardware: impl Grid, seed: u64) {
     let mut grid = Lockstep::new(Array::new(machine), hardware);
-    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long: false };
     generator.tables(&mut grid);
     generator.fill(&mut grid);
     assert!(grid.mismatch().is_none(), "{machine}: {}", grid.mismatch().expect("just seen"));
@@ -448,7 +448,8 @@ fn reset_in_the_middle_of_a_run() {
     let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
     for seed in 0..20 {
         let mut device = GridDevice::new(&library, &machine);
-        let mut generator = Generator { machine: &machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+        let mut generator =
+            Generator { machine: &machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long: false };
         // Like a run of `compare`, broken off somewhere.
         let programs = generator.programs();
         programs.write(&mut device, &machine);
@@ -516,7 +517,7 @@ fn aborted(machine: &Machine, hardware: impl Grid, seed: u64) -> &'static str {
     let mut array = Array::new(machine);
     array.watch(0);
     let mut grid = Lockstep::new(array, hardware);
-    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long: false };
     generator.tables(&mut grid);
     generator.fill(&mut grid);
     let programs = generator.programs();

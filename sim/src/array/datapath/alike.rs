@@ -5,9 +5,9 @@
 //! | in the midst of a sum | to be counted: its products [wait](super::deferred) |
 //! | that are sums by themselves, such as those of an update | the sum; its word lands in its own cycle |
 
+use super::Lanes;
 use super::deferred::Deferred;
 use super::leaving::Landing;
-use super::{Lanes, at};
 use crate::array::bulk::{Factors, Rows, Second};
 use crate::array::sequencer::Beats;
 use crate::array::stream::Beat;
@@ -40,7 +40,7 @@ impl Line {
 
     /// Whether no beat reads what an earlier one of them has written.
     fn is_apart(&self, written: &Line, beats: u64) -> bool {
-        let same = (self.first, self.step) == (written.first, written.step);
+        let same = (self.first, self.step) == (written.first, written.step) && self.step != 0;
         let within = |row: usize| self.passes(written.pad, beats, row);
         let (first, last) = (written.row(0), written.row(beats - 1));
         let around = self.first >= first.min(last) && self.first <= first.max(last);
@@ -77,15 +77,17 @@ impl<V: Values> Lanes<V> {
         ends.map(|cycle| cycle + 1 - self.now).fold(most, u64::min)
     }
 
-    /// Rows from this beat on.
+    /// Rows from this beat on; none where addresses wrap.
     fn line(&self, pad: Pad, address: &Address, beat: &Beat<AluInstruction>, bank: usize) -> Option<Line> {
         let (depth, step) = (self.depth(pad) as i64, i64::from(address.strides[INNERMOST]));
         let offset: i64 = address.strides.iter().zip(&beat.counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
         let place = i64::from(address.base) + offset;
+        if !(0..depth).contains(&place) {
+            return None;
+        }
         let left = if step < 0 { place } else { depth - 1 - place };
         let fits = left.checked_div(step.abs()).map_or(u64::MAX, |more| more as u64 + 1);
-        let line = Line { pad, first: bank + at(address, &beat.counters, depth as usize), step: step as isize, fits };
-        (0..depth).contains(&place).then_some(line)
+        Some(Line { pad, first: bank + place as usize, step: step as isize, fits })
     }
 
     /// What beats read: the first factor, the second one, the start.
@@ -168,5 +170,23 @@ impl<V: Values> Lanes<V> {
         let first = rows(a.as_ref().expect("the first factor is read"));
         let subtract = i.combine == arch::isa::Combine::Subtract;
         values.add_rows(accumulators, &admitted.lanes, &Factors { a: first, b: second, beats: 1, subtract });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beats_are_apart_from_what_earlier_ones_write() {
+        let line = |pad, first, step| Line { pad, first, step, fits: 100 };
+        let written = line(Pad::T0, 10, 2);
+        let apart = |pad, first, step| line(pad, first, step).is_apart(&written, 10);
+        // Row 10, 12, .. 28 are written: in place, elsewhere, before, behind.
+        assert!(apart(Pad::T0, 10, 2) && apart(Pad::T1, 10, 1) && apart(Pad::T0, 9, -1) && apart(Pad::T0, 29, 3));
+        // A step behind, the other way round, across, from within.
+        assert!(!apart(Pad::T0, 8, 2) && !apart(Pad::T0, 28, -2) && !apart(Pad::T0, 0, 4) && !apart(Pad::T0, 20, 0));
+        // One row that every beat reads and writes.
+        assert!(!line(Pad::T0, 5, 0).is_apart(&line(Pad::T0, 5, 0), 10));
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct Programs {
 pub(crate) struct Generator<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) random: Random,
+    /// Innermost loops are long, and rows follow each other.
+    pub(crate) long: bool,
 }
 
 pub(crate) fn beats(counts: &[u32; LEVELS]) -> u64 {
@@ -92,12 +94,20 @@ pub(crate) fn sums(alu: &AluInstruction) -> (u32, u32, u32) {
 
 impl Generator<'_> {
     pub(crate) fn counts(&mut self) -> [u32; LEVELS] {
-        let more = |level| level >= LEVELS - self.machine.loops() as usize && self.random.chance(35);
-        std::array::from_fn(more).map(|more| if more { self.random.range(1, 4) } else { 1 })
+        let percent = if self.long { 15 } else { 35 };
+        let more = |level| level >= LEVELS - self.machine.loops() as usize && self.random.chance(percent);
+        let mut counts = std::array::from_fn(more).map(|more| if more { self.random.range(1, 4) } else { 1 });
+        if self.long && self.random.chance(70) {
+            counts[LEVELS - 1] = self.random.range(5, 24);
+        }
+        counts
     }
 
     pub(crate) fn address(&mut self, pad: Pad, counts: &[u32; LEVELS]) -> Address {
-        let stride = |count: u32, random: &mut Random| if count == 1 { 0 } else { random.below(7) as i32 - 3 };
+        let most = if self.long { 1 } else { 3 };
+        let stride = |count: u32, random: &mut Random| {
+            if count == 1 { 0 } else { random.below(2 * most + 1) as i32 - most as i32 }
+        };
         let strides = counts.map(|count| stride(count, &mut self.random));
         let depth = pad.depth(self.machine);
         if depth.is_power_of_two() {
@@ -114,7 +124,7 @@ impl Generator<'_> {
 
     pub(crate) fn mask(&mut self) -> Mask {
         let (rows, columns) = (self.machine.pus(), self.machine.pes_per_pu());
-        if self.random.chance(30) {
+        if self.random.chance(if self.long { 70 } else { 30 }) {
             return Mask::all(rows, columns);
         }
         let (random, loops) = (&mut self.random, self.machine.loops());
