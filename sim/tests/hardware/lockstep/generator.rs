@@ -97,7 +97,16 @@ impl Generator<'_> {
         let percent = if self.long { 15 } else { 35 };
         let more = |level| level >= LEVELS - self.machine.loops() as usize && self.random.chance(percent);
         let mut counts = std::array::from_fn(more).map(|more| if more { self.random.range(1, 4) } else { 1 });
-        if self.long && self.random.chance(70) {
+        if self.long && self.random.chance(50) {
+            counts = innermost(1, [1]);
+        }
+        counts
+    }
+
+    /// Counts of an instruction whose innermost loop may be long.
+    fn long_counts(&mut self) -> [u32; LEVELS] {
+        let mut counts = self.counts();
+        if self.long && self.random.chance(80) {
             counts[LEVELS - 1] = self.random.range(5, 24);
         }
         counts
@@ -160,7 +169,7 @@ impl Generator<'_> {
     }
 
     pub(crate) fn alu(&mut self) -> AluInstruction {
-        let counts = self.counts();
+        let counts = self.long_counts();
         let word = self.machine.word();
         let pad = |random: &mut Random| Pad::ALL[random.below(Pad::COUNT as u32) as usize];
         let reads = Pad::ALL.map(|pad| self.address(pad, &counts));
@@ -236,6 +245,7 @@ impl Generator<'_> {
 
     pub(crate) fn root(&mut self, through: Through) -> RootInstruction {
         let (word, entries) = (self.machine.word(), self.machine.table_entries());
+        let most = if self.long { 2 } else { 40 };
         let random = &mut self.random;
         let octave = random.chance(50);
         let log2 = random.range(1, 3);
@@ -250,7 +260,7 @@ impl Generator<'_> {
         let mut root = RootInstruction {
             delay: random.below(12),
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
-            count: random.range(1, 40),
+            count: random.range(1, most),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
             shift: random.amount(self.machine.root_shifts(), word / 2, 2 * word + 2),
             positive: (self.machine.rectifiers() && random.chance(40)).then(|| limit(self.machine, random)),
@@ -283,7 +293,9 @@ impl Generator<'_> {
 
     pub(crate) fn scalar(&mut self) -> ScalarInstruction {
         let send = self.random.chance(60);
+        let long = std::mem::take(&mut self.long);
         let mut alu = self.alu();
+        self.long = long;
         alu.reads[Pad::Model as usize] = Address::default();
         alu.write = alu.write.filter(|pad| *pad != Pad::Model);
         alu.destination.base %= 1 << pad_bits(self.machine, Pad::T0);

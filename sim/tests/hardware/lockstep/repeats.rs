@@ -1,7 +1,8 @@
 //! Steps that repeat earlier ones pass at once; the slow twin counts each of their cycles.
 
-use super::generator::{Generator, Random};
+use super::generator::{Generator, Programs, Random, beats as beats_of};
 use super::{comparing, grid, with_unit};
+use arch::isa::{Address, AluInstruction, Combine, Factor, Finish, Mask, Pad, Start, Tiles, innermost};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use rand_chacha::ChaCha8Rng;
@@ -40,13 +41,74 @@ impl Grid for Asked {
     }
 }
 
+/// Which programs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Short,
+    Long,
+    /// A word lands in the midst of a loop, in a row that the loop reads later; of a sum, or of 16 words.
+    Between(u8),
+}
+
+/// A word of the input goes to row 8; rows 0 to 15 are read from the next cycle on, row 8 two cycles after the word is there.
+fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
+    let machine = generator.machine;
+    let rows = |base: u32, stride: i32| Address { base, strides: innermost(0, [stride]) };
+    let word = AluInstruction {
+        delay: 0,
+        interval: 1,
+        counts: innermost(1, [1]),
+        reduce: 0,
+        reads: [rows(0, 0); Pad::COUNT],
+        a: Pad::Data,
+        b: Factor::Immediate,
+        square: false,
+        c: Start::Zero,
+        combine: Combine::Add,
+        align: 0,
+        shift: 0,
+        finish: Finish::Round,
+        immediate_b: 1,
+        immediate_c: 0,
+        write: Some(Pad::T0),
+        destination: rows(8, 0),
+        tree: false,
+        emit: false,
+        mask: Mask::all(machine.pus(), machine.pes_per_pu()),
+        tiles: Tiles::Every,
+        end: false,
+    };
+    let all = AluInstruction {
+        counts: innermost(1, [16]),
+        reduce,
+        reads: [rows(0, 1); Pad::COUNT],
+        a: Pad::T0,
+        write: Some(Pad::Model),
+        destination: rows(0, if reduce == 0 { 1 } else { 0 }),
+        end: true,
+        ..word
+    };
+    (programs.alu[0], programs.alu[1]) = (word, all);
+    programs.load[2] = generator.load_all(Pad::Data);
+    programs.step_beats = beats_of(&programs.load[2].counts);
+    programs.step_length = 40;
+    let others = [registers::ENTRY_STEP_ROOT, registers::ENTRY_STEP_MOVE, registers::ENTRY_STEP_SCALAR];
+    for (register, value) in &mut programs.entries {
+        *value = if others.contains(register) { 0 } else { *value };
+    }
+}
+
 /// Runs of an array with a random program: all words, cycles, and what else its registers say of them; and the cycles that were asked for.
-fn runs(array: Array, machine: &Machine, seed: u64, long: bool) -> (Vec<i64>, Vec<[u32; 3]>, u64) {
+fn runs(array: Array, machine: &Machine, seed: u64, kind: Kind) -> (Vec<i64>, Vec<[u32; 3]>, u64) {
     let mut grid = Asked { array, cycles: 0 };
-    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long };
+    let mut generator =
+        Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long: kind == Kind::Long };
     generator.tables(&mut grid);
     generator.fill(&mut grid);
-    let programs = generator.programs();
+    let mut programs = generator.programs();
+    if let Kind::Between(reduce) = kind {
+        between(&generator, &mut programs, reduce);
+    }
     programs.write(&mut grid, machine);
     let (mut words, mut said) = (Vec::new(), Vec::new());
     let tiled = machine.gradient_depth() > 0;
@@ -96,9 +158,9 @@ fn runs(array: Array, machine: &Machine, seed: u64, long: bool) -> (Vec<i64>, Ve
 }
 
 /// The same from an array and from its slow twin; the cycles that the array was asked for, and all.
-fn compare(machine: &Machine, seed: u64, long: bool) -> [u64; 2] {
-    let (words, said, asked) = runs(Array::new(machine), machine, seed, long);
-    let (expected, twin, all) = runs(Array::beat_by_beat(machine), machine, seed, long);
+fn compare(machine: &Machine, seed: u64, kind: Kind) -> [u64; 2] {
+    let (words, said, asked) = runs(Array::new(machine), machine, seed, kind);
+    let (expected, twin, all) = runs(Array::beat_by_beat(machine), machine, seed, kind);
     assert_eq!((words, said), (expected, twin), "{machine}, seed {seed}");
     [asked, all]
 }
@@ -115,7 +177,7 @@ fn steps_that_repeat_pass_at_once() {
     ];
     for spec in grids {
         let machine = Machine::try_from(spec).expect("a valid grid");
-        let compared = (0..15).map(|seed| compare(&machine, seed, false));
+        let compared = (0..15).map(|seed| compare(&machine, seed, Kind::Short));
         let [asked, all] = compared.fold([0, 0], |sums, [asked, all]| [sums[0] + asked, sums[1] + all]);
         assert!(4 * asked < 3 * all, "{machine}: {asked} cycles asked for, of {all}");
     }
@@ -138,7 +200,25 @@ fn beats_of_long_loops_are_carried_out_together() {
     for spec in grids {
         let machine = Machine::try_from(deep(spec)).expect("a valid grid");
         for seed in 100..200 {
-            compare(&machine, seed, true);
+            compare(&machine, seed, Kind::Long);
+        }
+    }
+}
+
+#[test]
+fn what_lands_in_the_midst_of_a_loop_is_read_in_it() {
+    let shallow = MachineSpec { temporary_depth: Some(32), program_depth: Some(64), ..grid(2, 2, 16) };
+    for spec in [shallow.clone(), MachineSpec { pad_register: Some(true), ..shallow }] {
+        let machine = Machine::try_from(spec).expect("a valid grid");
+        for reduce in [0, 1] {
+            for seed in 0..40 {
+                // Programs with two instructions at least before those that emit.
+                let mut generator =
+                    Generator { machine: &machine, random: Random(ChaCha8Rng::seed_from_u64(seed)), long: false };
+                if generator.programs().alu.len() >= 3 + Pad::COUNT {
+                    compare(&machine, seed, Kind::Between(reduce));
+                }
+            }
         }
     }
 }
