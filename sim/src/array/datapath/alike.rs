@@ -72,8 +72,7 @@ impl<V: Values> Lanes<V> {
             return 0;
         }
         let emissions = self.trees.iter().filter_map(|sums| sums.emit.as_ref()).map(|emission| emission.cycle);
-        let landings =
-            self.landings.iter().filter(|landing| touched(landing.pad, landing.address) && landing.cycle == u64::MAX);
+        let landings = self.landings.iter().filter(|landing| touched(landing.pad, landing.address));
         let ends = emissions.filter(|&cycle| cycle >= self.now).chain(landings.map(|landing| landing.cycle));
         ends.map(|cycle| cycle + 1 - self.now).fold(most, u64::min)
     }

@@ -55,7 +55,8 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
     let machine = generator.machine;
     let rows = |base: u32, stride: i32| Address { base, strides: innermost(0, [stride]) };
     let word = AluInstruction {
-        delay: 0,
+        // The loader has brought the next sample.
+        delay: 60,
         interval: 1,
         counts: innermost(1, [1]),
         reduce: 0,
@@ -84,14 +85,15 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
         reads: [rows(0, 1); Pad::COUNT],
         a: Pad::T0,
         write: Some(Pad::Model),
-        destination: rows(0, if reduce == 0 { 1 } else { 0 }),
+        destination: rows(0, i32::from(reduce == 0)),
+        delay: 0,
         end: true,
         ..word
     };
     (programs.alu[0], programs.alu[1]) = (word, all);
     programs.load[2] = generator.load_all(Pad::Data);
     programs.step_beats = beats_of(&programs.load[2].counts);
-    programs.step_length = 40;
+    programs.step_length = 120;
     let others = [registers::ENTRY_STEP_ROOT, registers::ENTRY_STEP_MOVE, registers::ENTRY_STEP_SCALAR];
     for (register, value) in &mut programs.entries {
         *value = if others.contains(register) { 0 } else { *value };
