@@ -79,13 +79,18 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
         tiles: Tiles::Every,
         end: false,
     };
+    // Every step adds to the model, whose words at the end tell of all steps.
+    let model = rows(0, i32::from(reduce == 0));
+    let mut reads = [rows(0, 1); Pad::COUNT];
+    reads[Pad::Model as usize] = model;
     let all = AluInstruction {
         counts: innermost(1, [16]),
         reduce,
-        reads: [rows(0, 1); Pad::COUNT],
+        reads,
         a: Pad::T0,
+        c: Start::Pad(Pad::Model),
         write: Some(Pad::Model),
-        destination: rows(0, i32::from(reduce == 0)),
+        destination: model,
         delay: 0,
         end: true,
         ..word
