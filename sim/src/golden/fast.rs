@@ -244,11 +244,23 @@ impl Extremes {
 
     #[inline(always)]
     fn include(&mut self, values: &[f64]) {
+        // Infinite numbers become NaN: no comparison with one holds.
+        self.widen(values, |value| if value.is_finite() { value } else { f64::NAN });
+    }
+
+    /// The same where infinite numbers count.
+    #[inline(always)]
+    fn include_infinite(&mut self, values: &[f64]) {
+        self.widen(values, |value| value);
+    }
+
+    #[inline(always)]
+    fn widen(&mut self, values: &[f64], known: impl Fn(f64) -> f64) {
         let (mut low, mut high) = (self.low, self.high);
-        // No comparison with a NaN holds.
         let mut widen = |n: usize, value: f64| {
-            low[n] = if value < low[n] && value > f64::NEG_INFINITY { value } else { low[n] };
-            high[n] = if value > high[n] && value < f64::INFINITY { value } else { high[n] };
+            let value = known(value);
+            low[n] = if value < low[n] { value } else { low[n] };
+            high[n] = if value > high[n] { value } else { high[n] };
         };
         let (rows, rest) = values.as_chunks::<LANES>();
         for row in rows {
@@ -284,7 +296,12 @@ pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
         #[inline(always)]
         || {
             let mut seen = Extremes::nothing();
-            seen.include(values);
+            seen.include_infinite(values);
+            // Infinite numbers are rare: they cost a second pass, not a comparison for each number.
+            if seen.both().0 == f64::NEG_INFINITY || seen.both().1 == f64::INFINITY {
+                seen = Extremes::nothing();
+                seen.include(values);
+            }
             both = seen.both();
         },
     );
@@ -293,12 +310,33 @@ pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::{LANES, NOTHING, extremes};
     use crate::golden::Golden;
     use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
     use compiler::language::{self, Language};
     use compiler::tensor::{Program, Role, TensorId};
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    /// What is not finite counts for nothing, wherever it stands.
+    #[test]
+    fn extremes_are_finite() {
+        let (infinity, nan) = (f64::INFINITY, f64::NAN);
+        let rows: [(&[f64], (f64, f64)); 6] = [
+            (&[], NOTHING),
+            (&[2.0, nan, -3.0], (-3.0, 2.0)),
+            (&[infinity, 5.0], (5.0, 5.0)),
+            (&[-1.0, -infinity, 4.0, infinity], (-1.0, 4.0)),
+            (&[infinity, nan], NOTHING),
+            (&[-infinity], NOTHING),
+        ];
+        for (values, expected) in rows {
+            // Alone, and as the last of more numbers than there are lanes.
+            assert_eq!(extremes(values), expected, "{values:?}");
+            let many = [&[nan; 2 * LANES + 3], values].concat();
+            assert_eq!(extremes(&many), expected, "{values:?}");
+        }
+    }
 
     /// Every bit, and every range, is that of the evaluation block by block: rows that fill vectors and rows that do not.
     #[test]
