@@ -195,6 +195,14 @@ fn large_models_fit_small_boards() {
     let grid: Vec<&str> = keys.iter().flat_map(|key| ["--machine", key]).collect();
     assert!(keys.len() >= 2, "{keys:?}");
     fits("l2=1025", "ulx3s", &grid);
+    // Tables of half the size are one block memory less in each function unit, the program inside the grid some more: then all 64 PEs fit.
+    let tables = ["--machine", "table_entries=512"];
+    let refused = built("l2=1025", "ulx3s", &tables);
+    assert!(refused.code == 4 && refused.stderr.contains("microcode = \"rom\""), "{}", refused.stderr);
+    let inside = folder.path().join("inside.toml");
+    let grid = "[machine]\npus = 8\npes_per_pu = 8\nstream_words = 16\n[board]\nname = 'ulx3s-85f'\n";
+    fs::write(&inside, format!("{grid}[build]\nmicrocode = 'rom'\n")).unwrap();
+    fits("l2=1025", inside.to_str().unwrap(), &tables);
 }
 
 /// 64-128-10, biases among them, in batches of 64: 64 * 128 + 2 * 128 * 10 + 64 * 128 products and some more take 312 cycles on 64 PEs.

@@ -30,6 +30,12 @@ impl Room {
         Room { title: facts.title.clone(), family: facts.device.family(), has: facts.resources, microcode }
     }
 
+    /// The same where programs are held so.
+    #[must_use]
+    pub fn holding(self, microcode: Microcode) -> Room {
+        Room { microcode, ..self }
+    }
+
     /// The same without the look-up tables and registers that place and route needs to find its ways.
     #[must_use]
     pub fn to_route(mut self) -> Room {

@@ -90,8 +90,8 @@ pub(crate) fn routable(
     if room.lacks(design).is_empty() { None } else { smaller(&room, (programs, spec), design.machine(), false) }
 }
 
-/// Refuse a design that the board of its project does not hold, with what would fit: a smaller grid, or a smaller batch if there is one
-/// (`batch` looks for it). The programs come with the specification that they are fitted to.
+/// Refuse a design that the board of its project does not hold, with what would fit: a smaller grid, the same one with its program inside, or a smaller
+/// batch if there is one (`batch` looks for it). The programs come with the specification that they are fitted to.
 ///
 /// # Errors
 /// It does not fit.
@@ -111,6 +111,10 @@ pub(crate) fn check(
     let mut ways = Vec::new();
     if let Some(size) = batch(&room) {
         ways.push(format!("batches of {size} would fit on this grid: batch = {size}"));
+    }
+    let loadable = matches!(design, hdl::Design::Loadable(_));
+    if loadable && holds(&room.clone().holding(Microcode::Rom), programs, spec) {
+        ways.push("this grid would fit with the program in it: microcode = \"rom\"".to_owned());
     }
     if let Some(fits) = smaller(&room, (programs, spec), machine, true) {
         let (pus, columns, words) = (fits.pus(), fits.pes_per_pu(), fits.stream_words());
