@@ -1,8 +1,8 @@
 //! Steps that repeat earlier ones pass at once; the slow twin counts each of their cycles.
 
-use super::generator::{Generator, Programs, Random, beats as beats_of};
+use super::generator::{Generator, Programs, Random, beats as beats_of, plain};
 use super::{comparing, grid, with_unit};
-use arch::isa::{Address, AluInstruction, Combine, Factor, Finish, Mask, Pad, Start, Tiles, innermost};
+use arch::isa::{Address, AluInstruction, Pad, Start, innermost};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use rand_chacha::ChaCha8Rng;
@@ -57,27 +57,10 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
     let word = AluInstruction {
         // The loader has brought the next sample.
         delay: 60,
-        interval: 1,
-        counts: innermost(1, [1]),
-        reduce: 0,
         reads: [rows(0, 0); Pad::COUNT],
-        a: Pad::Data,
-        b: Factor::Immediate,
-        square: false,
-        c: Start::Zero,
-        combine: Combine::Add,
-        align: 0,
-        shift: 0,
-        finish: Finish::Round,
-        immediate_b: 1,
-        immediate_c: 0,
         write: Some(Pad::T0),
         destination: rows(8, 0),
-        tree: false,
-        emit: false,
-        mask: Mask::all(machine.pus(), machine.pes_per_pu()),
-        tiles: Tiles::Every,
-        end: false,
+        ..plain(machine)
     };
     // Every step adds to the model, whose words at the end tell of all steps.
     let model = rows(0, i32::from(reduce == 0));
