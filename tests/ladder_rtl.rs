@@ -42,7 +42,7 @@ fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
 
 fn library(spec: &MachineSpec) -> (Machine, Library) {
     let machine = Machine::try_from(spec.clone()).unwrap();
-    let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::default()).unwrap();
+    let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::brief()).unwrap();
     (machine, library)
 }
 

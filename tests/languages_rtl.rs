@@ -19,7 +19,7 @@ fn programs_of_the_other_languages_run_on_the_rtl() {
     let cases = cases(&["tc", "tile", "rink"]);
     for spec in machines() {
         let machine = Machine::try_from(spec.clone()).unwrap();
-        let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::default()).unwrap();
+        let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::brief()).unwrap();
         let mut programs = 0;
         for case in &cases {
             let Outcome::Climbs(climb) = climb(case, &spec) else { continue };
@@ -61,7 +61,7 @@ fn programs_of_the_other_languages_run_on_the_rtl() {
 fn every_function_runs_on_the_rtl() {
     for spec in machines() {
         let machine = Machine::try_from(spec.clone()).unwrap();
-        let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::default()).unwrap();
+        let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::brief()).unwrap();
         for call in calls() {
             let about = format!("{} in {}, {machine}", call.name, call.language.extension());
             let climb = match climb_text(call.language, &call.text, &call.inputs, None, &spec) {

@@ -43,8 +43,17 @@ use std::process::ExitStatus;
 pub struct Options {
     /// Build a simulator that can write waveforms; it is slower.
     pub trace: bool,
+    /// Build it for few cycles: it is there in half the time, and several times slower.
+    pub brief: bool,
     /// Where Verilator and the compiler are, and where finished simulators are kept.
     pub toolbox: Toolbox,
+}
+
+impl Options {
+    /// For few cycles, and without waveforms.
+    pub fn brief() -> Options {
+        Options { brief: true, ..Options::default() }
+    }
 }
 
 /// Why there is no simulator.

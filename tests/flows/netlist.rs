@@ -35,7 +35,7 @@ fn first_difference(design: &Rtl, family: &str, blocks: [&str; 2]) -> Option<u64
     assert!(blocks.iter().all(|block| netlist.types.contains_key(*block)), "{:?}", netlist.types);
     let netlist = netlist.simulation(design, &toolbox).unwrap().expect("every cell has a model");
 
-    let library = |rtl: &Rtl| Library::build(rtl, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = |rtl: &Rtl| Library::build(rtl, &Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     let libraries = [library(&lane()), library(&netlist)];
     let id = |name| libraries[0].port(name).unwrap();
     let mut devices = libraries.each_ref().map(Library::device);

@@ -57,7 +57,7 @@ fn netlist(machine: &Machine, family: &str) -> Rtl {
 fn train(family: &str) {
     let machine = Machine::try_from(spec()).unwrap();
     let netlist = netlist(&machine, family);
-    let library = Library::build(&netlist, &sim::verilator::Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let library = Library::build(&netlist, &sim::verilator::Options::brief()).unwrap_or_else(|e| panic!("{e}"));
     let mut pair = Lockstep::new(Array::new(&machine), GridDevice::new(&library, &machine));
     let agreement = climb(&spec()).run(&mut pair, Stalls::seeded(3, 40, 40));
     assert!(pair.mismatch().is_none(), "{:?}", pair.mismatch().map(ToString::to_string));

@@ -5,8 +5,18 @@
 //!     Verilator's runtime, -O2 (built once per installation) ──────┘
 //!
 //! Reading Verilator's header takes a second for each of the two, so it is precompiled, once per installation, too.
-//! `-O2` and more for the design takes seven times as long to compile and gains 1 %; threads lose speed, and so do modules that are not
-//! inlined. Neither make nor perl is used.
+//! `-O2` and more for the design takes seven times as long to compile and gains 1 %. Neither make nor perl is used.
+//!
+//! What was tried of a grid of 512 PEs, and its time for 1024 samples of the digits network (28.5 s):
+//!
+//! | tried | seconds |
+//! |---|---|
+//! | two threads | 24, with 45 s of processor time |
+//! | modules that are not inlined | 74 |
+//! | pads of 1056 words, so that their words do not share cache lines | 28 |
+//! | profile-guided, `-O1` or `-O2` | 20 or 18, after 37 s in a training and another 60 or 416 s in the compiler |
+//!
+//! A profile would pay from ten minutes of simulation on, and belongs to one program. Nor do `-Os` and `-march=native` gain anything with 64 PEs.
 
 use super::cache::{Built, Cache, failed, hash};
 use super::installation::Installation;
@@ -54,7 +64,7 @@ const COMPILER_FLAGS: &[&str] = &[
 const FAST: &[&str] =
     &["-O1", "--param", "sccvn-max-alias-queries-per-access=20", "--param", "dse-max-alias-queries-per-store=16"];
 
-/// How the code that runs once is compiled.
+/// How the code that runs once is compiled, and that of a simulator for few cycles.
 const SLOW: &[&str] = &["-O0"];
 
 /// Path of the library for this design, built if it is not in the cache.
@@ -62,19 +72,21 @@ pub(super) fn library(rtl: &Rtl, options: &Options) -> Result<PathBuf, Verilator
     let installation = Installation::find(&options.toolbox)?;
     let cache = Cache::of(&options.toolbox)?;
     let shim = shim::text(rtl, options.trace);
-    let flags = [VERILATOR_FLAGS, COMPILER_FLAGS, FAST].concat().join(" ");
+    let often = if options.brief { SLOW } else { FAST };
+    let flags = [VERILATOR_FLAGS, COMPILER_FLAGS, often].concat().join(" ");
     let key = hash(&[FORMAT, &installation.versions, &flags, &rtl.top, &shim, &rtl.verilog]);
     cache.entry(&format!("{key}.so"), || {
         let runtime = runtime(&installation, &cache, options.trace)?;
-        let headers = [FAST, SLOW].map(|level| header(&installation, &cache, options.trace, level));
-        let [fast, slow] = headers;
-        let parts = Parts { runtime, fast: fast?, slow: slow? };
+        let [fast, slow] = [often, SLOW].map(|level| header(&installation, &cache, options.trace, level));
+        let parts = Parts { runtime, often, fast: fast?, slow: slow? };
         Build { installation: &installation, cache: &cache, trace: options.trace }.design(rtl, &shim, &parts)
     })
 }
 
-/// What all designs share.
+/// What designs share.
 struct Parts {
+    /// How the code that runs in every cycle is compiled.
+    often: &'static [&'static str],
     /// Verilator's runtime, one object file.
     runtime: PathBuf,
     /// Its header as the compiler has read it, for the two ways to compile.
@@ -169,7 +181,7 @@ impl Build<'_> {
             let mut compiler = self.compiler();
             start(compiler.args(level).arg("-include").arg(header).arg("-c").arg(source).arg("-o").arg(object))
         };
-        finish_all(vec![compile("fast", FAST, &parts.fast)?, compile("slow", SLOW, &parts.slow)?])?;
+        finish_all(vec![compile("fast", parts.often, &parts.fast)?, compile("slow", SLOW, &parts.slow)?])?;
 
         let file = at("simulator.so");
         let mut link = self.compiler();

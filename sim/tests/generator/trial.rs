@@ -68,7 +68,7 @@ pub(crate) struct Hardware {
 impl Hardware {
     pub(crate) fn build(spec: MachineSpec) -> Hardware {
         let machine = Machine::try_from(spec.clone()).expect("a possible machine");
-        let options = sim::verilator::Options::default();
+        let options = sim::verilator::Options::brief();
         let library = Library::build(&hdl::elaborate(&machine), &options).unwrap_or_else(|error| panic!("{error}"));
         Hardware { spec, machine, library }
     }

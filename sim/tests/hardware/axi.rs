@@ -35,7 +35,7 @@ fn spec(pes_per_pu: u32, word: u32, stream_words: u32) -> MachineSpec {
 }
 
 fn library(machine: &Machine) -> Library {
-    Library::build(&shell::axi(machine), &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    Library::build(&shell::axi(machine), &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn random_address(random: &mut ChaCha8Rng) -> u32 {

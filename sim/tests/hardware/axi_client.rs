@@ -89,7 +89,7 @@ fn client(climb: &Climb, tests: &[&str], change: impl Fn(String) -> String) -> (
 
 #[test]
 fn a_scalar_program() {
-    let (passed, said) = client(&scalar_climb(6), &[], |design| design);
+    let (passed, said) = client(&scalar_climb(3), &[], |design| design);
     assert!(passed, "{said}");
 }
 

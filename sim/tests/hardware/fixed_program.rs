@@ -61,7 +61,7 @@ fn overwrite(grid: &mut impl Grid) {
 }
 
 fn library(rtl: &Rtl) -> Library {
-    Library::build(rtl, &sim::verilator::Options::default()).unwrap()
+    Library::build(rtl, &sim::verilator::Options::brief()).unwrap()
 }
 
 #[test]

@@ -49,14 +49,14 @@ fn hardware(machine: &Machine) -> BoardDevice {
 
 fn hardware_of(machine: &Machine, facts: &shell::Board<'_>) -> BoardDevice {
     let rtl = shell::board(machine, facts).unwrap();
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     BoardDevice::new(&library, DIVISOR, true)
 }
 
 /// The board without its serial port, as fast as a simulated line is at most.
 fn hardware_of_bytes(machine: &Machine) -> BoardDevice {
     let rtl = shell::board_of_bytes(machine, &facts()).unwrap();
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     BoardDevice::of_bytes(&library, 6, true)
 }
 

@@ -65,7 +65,7 @@ fn check(spec: MachineSpec, seeds: std::ops::Range<u64>) {
 }
 
 fn check_rtl(machine: &Machine, rtl: &Rtl, seeds: std::ops::Range<u64>) {
-    let library = Library::build(rtl, &Options::default()).expect("the grid compiles");
+    let library = Library::build(rtl, &Options::brief()).expect("the grid compiles");
     for seed in seeds {
         compare(machine, GridDevice::new(&library, machine), seed);
     }
@@ -445,7 +445,7 @@ fn with_everything() -> Machine {
 #[test]
 fn reset_in_the_middle_of_a_run() {
     let machine = with_everything();
-    let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
+    let library = Library::build(&hdl::elaborate(&machine), &Options::brief()).expect("the grid compiles");
     for seed in 0..20 {
         let mut device = GridDevice::new(&library, &machine);
         let mut generator =
@@ -501,7 +501,7 @@ fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generato
 #[test]
 fn abort_in_any_state() {
     let machine = with_everything();
-    let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
+    let library = Library::build(&hdl::elaborate(&machine), &Options::brief()).expect("the grid compiles");
     let mut states = std::collections::BTreeSet::new();
     for seed in 0..60 {
         states.insert(aborted(&machine, GridDevice::new(&library, &machine), seed));

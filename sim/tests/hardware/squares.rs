@@ -29,6 +29,6 @@ fn differences_are_squared_on_the_rtl() {
     let in_unit = climb.image().scalar.iter().filter(|at| at.instruction.alu.square).count();
     assert!(squares >= 3 && squares + in_unit >= 4, "{squares} and {in_unit}: {}", climb.fixed);
     let machine = &climb.image().machine;
-    let library = Library::build(&hdl::elaborate(machine), &Build::default()).expect("the grid compiles");
+    let library = Library::build(&hdl::elaborate(machine), &Build::brief()).expect("the grid compiles");
     climb.run(GridDevice::new(&library, machine), Stalls::none()).unwrap();
 }

@@ -45,7 +45,7 @@ fn model(machine: &Machine, rows: u32) -> Stored<Array> {
 
 fn hardware(machine: &Machine, rows: u32) -> GridDevice {
     let rtl = hdl::store::stored(machine, &Store::of_rows(rows));
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     GridDevice::new(&library, machine)
 }
 
@@ -228,7 +228,7 @@ fn a_store_may_have_one_order_only() {
     let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
     let rtl = hdl::store::stored(&machine, &Store { permutes: false, ..Store::of_rows(3) });
     assert!(!rtl.verilog.contains("store_order"));
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     let mut grid = GridDevice::new(&library, &machine);
     for (register, value) in
         [(store::RECORDS, 1), (store::EPOCHS, 1), (store::KEY, 5), (store::MODE, Mode::Permuted as u32)]
@@ -508,7 +508,7 @@ fn large_memories_keep_the_rows_of_small_ones() {
     let store = Store { large: true, ..Store::of_rows(1 << 15) };
     assert!(set.rows() > 1 << 14);
     let rtl = hdl::store::stored(machine, &store);
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     let mut both = Lockstep::new(model(machine, store.rows), GridDevice::new(&library, machine));
     let mut driver = Driver::new(&mut both, climb.image().clone(), Stalls::none());
     let (key, load_model) = (None, run.load_model);

@@ -114,7 +114,7 @@ fn a_damaged_cache_entry_is_built_again() {
     let rtl = Rtl { verilog: adder().verilog + "// for the test of damaged entries\n", ..adder() };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("simulators");
-    let options = Options { trace: false, toolbox: Toolbox::default().with_cache(folder.path()) };
+    let options = Options { toolbox: Toolbox::default().with_cache(folder.path()), ..Options::default() };
     let entries = || {
         let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
         files.filter(|file| file.extension().is_some_and(|e| e == "so" || e == "o")).collect::<Vec<_>>()
@@ -146,7 +146,7 @@ fn a_damaged_cache_entry_is_built_again() {
 fn several_builders_at_once() {
     let rtl = Rtl { verilog: adder().verilog + "// for the test of several builders\n", ..adder() };
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { trace: false, toolbox: Toolbox::default().with_cache(folder.path()) };
+    let options = Options { toolbox: Toolbox::default().with_cache(folder.path()), ..Options::default() };
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| built(&rtl, &options).device().step());
@@ -157,7 +157,7 @@ fn several_builders_at_once() {
 #[test]
 fn missing_tools_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { trace: false, toolbox: Toolbox::only(folder.path()) };
+    let options = Options { toolbox: Toolbox::only(folder.path()), ..Options::default() };
     let error = Library::build(&adder(), &options).unwrap_err();
     assert_eq!(error.to_string(), "missing: verilator, g++; run scripts/setup");
 }

@@ -192,7 +192,7 @@ fn a_reset_at_any_moment_is_told() {
     }
     let machine = Machine::try_from(spec(1, 2, 16)).unwrap();
     let rtl = shell::board(&machine, &facts()).unwrap();
-    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::build(&rtl, &verilator::Options::brief()).unwrap_or_else(|error| panic!("{error}"));
     let patience = Patience { reply: Duration::from_millis(20), attempts: 4, ..patience() };
     let writes: Vec<(u32, u32)> = (0..60).map(|n| (registers::STEP_LENGTH, n)).collect();
     let mut told = 0;
