@@ -82,7 +82,7 @@ def table(verilog):
     lines.append(f"| LeNet, 10 epochs on `array`, the whole command | {lenet:.1f} | |\n")
     if verilog:
         lines.append(rtl("64 PEs", EIGHT, 11))
-        lines.append(rtl("512 PEs", ["--config", "zcu102"], 6))
+        lines.append(rtl("512 PEs", ["--config", "zcu102"], 3))
         board = ["--config", "ulx3s", "--port", "simulated", "--order", "store", "--quiet"]
         used("run", *DIGITS, *board, "--epochs", 1, "--limit", 1)
         lines.append(f"| `run --port simulated` on the ULX3S, 20 epochs from its store | {used('run', *DIGITS, *board, '--epochs', EPOCHS)[0]:.0f} | |\n")
