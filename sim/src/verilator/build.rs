@@ -7,14 +7,14 @@
 //! Reading Verilator's header takes a second for each of the two, so it is precompiled, once per installation, too.
 //! `-O2` and more for the design takes seven times as long to compile and gains 1 %. Neither make nor perl is used.
 //!
-//! What was tried of a grid of 512 PEs, and its time for 1024 samples of the digits network (28.5 s):
+//! What was tried with a grid of 512 PEs, and its time for 1024 samples of the digits network:
 //!
-//! | tried | seconds |
+//! | tried | times as long |
 //! |---|---|
-//! | two threads | 24, with 45 s of processor time |
-//! | modules that are not inlined | 74 |
-//! | pads of 1056 words, so that their words do not share cache lines | 28 |
-//! | profile-guided, `-O1` or `-O2` | 20 or 18, after 37 s in a training and another 60 or 416 s in the compiler |
+//! | two threads | 0.8, with 1.5 times the processor time |
+//! | modules that are not inlined | 2.5 |
+//! | pads of 1056 words, so that their words do not share cache lines | 1.0 |
+//! | profile-guided, `-O1` or `-O2` | 0.7 or 0.6, after a training and 1 or 7 minutes more in the compiler |
 //!
 //! A profile would pay from ten minutes of simulation on, and belongs to one program. Nor do `-Os` and `-march=native` gain anything with 64 PEs.
 
