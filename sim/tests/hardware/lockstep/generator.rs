@@ -59,34 +59,6 @@ impl Random {
     }
 }
 
-/// A word of the data pad, once, in all PEs; it goes nowhere.
-pub(crate) fn plain(machine: &Machine) -> AluInstruction {
-    AluInstruction {
-        delay: 0,
-        interval: 1,
-        counts: innermost(1, [1]),
-        reduce: 0,
-        reads: [Address::default(); Pad::COUNT],
-        a: Pad::Data,
-        b: Factor::Immediate,
-        square: false,
-        c: Start::Zero,
-        combine: Combine::Add,
-        align: 0,
-        shift: 0,
-        finish: Finish::Round,
-        immediate_b: 1,
-        immediate_c: 0,
-        write: None,
-        destination: Address::default(),
-        tree: false,
-        emit: false,
-        mask: Mask::all(machine.pus(), machine.pes_per_pu()),
-        tiles: Tiles::Every,
-        end: false,
-    }
-}
-
 /// What the load, alu, root and move programs hold, and where routines begin.
 pub(crate) struct Programs {
     pub(crate) alu: Vec<AluInstruction>,
@@ -400,10 +372,11 @@ impl Generator<'_> {
             counts: innermost(1, [rows, columns, depth, 1]),
             reads: [address; Pad::COUNT],
             a: pad,
+            immediate_b: 1,
             tree: true,
             emit: true,
             mask: Mask { pick_row, pick_column, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
-            ..plain(self.machine)
+            ..AluInstruction::plain(self.machine)
         };
         dump.with_transfers(transfers, self.machine)
     }

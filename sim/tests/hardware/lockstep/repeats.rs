@@ -1,8 +1,8 @@
 //! Steps that repeat earlier ones pass at once; the slow twin counts each of their cycles.
 
-use super::generator::{Generator, Programs, Random, beats as beats_of, plain};
+use super::generator::{Generator, Programs, Random, beats as beats_of};
 use super::{comparing, grid, with_unit};
-use arch::isa::{Address, AluInstruction, Pad, Start, innermost};
+use arch::isa::{Address, AluInstruction, Instruction, Pad, Start, innermost};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use rand_chacha::ChaCha8Rng;
@@ -58,9 +58,11 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
         // The loader has brought the next sample.
         delay: 60,
         reads: [rows(0, 0); Pad::COUNT],
+        a: Pad::Data,
+        immediate_b: 1,
         write: Some(Pad::T0),
         destination: rows(8, 0),
-        ..plain(machine)
+        ..AluInstruction::plain(machine)
     };
     // Every step adds to the model, whose words at the end tell of all steps.
     let model = rows(0, i32::from(reduce == 0));
