@@ -34,6 +34,7 @@ use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::{EXACT_INTEGERS, Ranges};
 use compiler::tensor::{Descent, Program, Role, TensorId, Update};
 pub use divided::WORTH;
+use fast::Look;
 use plan::Plan;
 use samples::{Samples, Scale};
 use written::Written;
@@ -62,30 +63,6 @@ struct Store {
     /// Whether every step starts with all elements undefined.
     forgets: bool,
 }
-
-/// Replace the elements for which `source` has a value. What `new` holds cannot be among them, which only an argument says.
-#[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
-#[inline(always)]
-fn replace(values: &mut [f64], source: &Store, new: impl Fn(f64, f64) -> f64) {
-    let parts = values.chunks_mut(PART).zip(source.values.chunks(PART)).zip(source.defined.chunks(PART));
-    for ((values, source_values), defined) in parts {
-        // Those that have no value are hardly ever beside those that have one.
-        if !source.partial || defined.iter().fold(true, |all, &defined| all & defined) {
-            for (old, &source) in values.iter_mut().zip(source_values) {
-                *old = new(*old, source);
-            }
-        } else {
-            for ((old, &source), _) in
-                values.iter_mut().zip(source_values).zip(defined).filter(|(_, defined)| **defined)
-            {
-                *old = new(*old, source);
-            }
-        }
-    }
-}
-
-/// Elements that are looked at together.
-const PART: usize = 64;
 
 impl Store {
     /// Write one element.
@@ -121,13 +98,10 @@ impl Store {
         self.holes &= self.partial;
     }
 
-    /// Replace the elements for which `source` has a value.
-    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64 + Copy) {
-        let values = &mut self.values;
-        crate::lanes::in_vectors(
-            #[inline(always)]
-            || replace(values, source, new),
-        );
+    /// Replace the elements for which `source` has a value; smallest and largest number that came (`low > high` if none).
+    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64 + Copy) -> (f64, f64) {
+        let known = source.partial.then_some(source.defined.as_slice());
+        let range = fast::replace(&mut self.values, &source.values, known, new);
         // An undefined weight stays undefined unless it is replaced.
         if self.partial {
             for at in 0..self.values.len() {
@@ -135,6 +109,7 @@ impl Store {
             }
             self.settle();
         }
+        range
     }
 
     /// The sum over the samples, in their order; there are so many elements of each.
@@ -194,10 +169,23 @@ impl Golden {
             ranges: Ranges::of_tensors(vec![None; program.tensors.len()]),
             warnings: Vec::new(),
         };
+        golden.look_once();
         for id in 0..golden.stores.len() {
             golden.note_range(id);
         }
         golden
+    }
+
+    /// What becomes the next value of a state is looked at when it does.
+    fn look_once(&mut self) {
+        for Update { next, .. } in &self.updates {
+            let mut writers = self.plans.iter_mut().filter(|plan| plan.out() == next.0);
+            if let (Some(only), None) = (writers.next(), writers.next())
+                && let Some(fast) = &mut only.fast
+            {
+                fast.look = Look::Later;
+            }
+        }
     }
 
     /// Set all elements of an input, label or state, row-major.
@@ -254,18 +242,16 @@ impl Golden {
         for number in 0..self.plans.len() {
             let plan = &mut self.plans[number];
             let out = plan.out();
-            let (low, high) = run(plan, &mut self.stores)?;
-            if low <= high {
-                self.ranges.include(out, low);
-                self.ranges.include(out, high);
-            }
-            if let Some(warning) = plan.take_warning() {
-                self.warnings.push(warning);
-            }
+            let range = run(plan, &mut self.stores)?;
+            let warning = plan.take_warning();
+            self.include(TensorId(out), range);
+            self.warnings.extend(warning);
         }
         for update in 0..self.updates.len() {
             let Update { state, next } = self.updates[update];
-            self.change(state, next, |_, next| next);
+            // Of a Nest that leaves this to the update, too.
+            let range = self.change(state, next, |_, next| next);
+            self.include(next, range);
         }
         for descent in 0..self.descents.len() {
             let (Descent { state, gradient, rate, .. }, scale) = self.descents[descent];
@@ -278,16 +264,24 @@ impl Golden {
         Ok(())
     }
 
-    /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum.
-    fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64 + Copy) {
+    /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum. The range of what came.
+    fn change(
+        &mut self,
+        state: TensorId,
+        source: TensorId,
+        new: impl Fn(f64, f64) -> f64 + Copy,
+    ) -> (f64, f64) {
         let elements = self.stores[state.0].values.len();
-        if self.stores[source.0].values.len() > elements {
+        let range = if self.stores[source.0].values.len() > elements {
             let sum = self.stores[source.0].added_up(elements);
-            self.stores[state.0].change(&sum, new);
+            self.stores[state.0].change(&sum, new)
         } else if let Ok([state, source]) = self.stores.get_disjoint_mut([state.0, source.0]) {
-            state.change(source, new);
-        }
-        self.note_range(state.0);
+            state.change(source, new)
+        } else {
+            return fast::NOTHING;
+        };
+        self.include(state, range);
+        range
     }
 
     /// The elements of a tensor, row-major; `None` is undefined. In a batch, what depends on the sample has the samples behind each other; of a
@@ -315,15 +309,20 @@ impl Golden {
 
     fn note_range(&mut self, tensor: usize) {
         let store = &self.stores[tensor];
-        let (low, high) = if store.partial {
+        let range = if store.partial {
             let known = store.values.iter().zip(&store.defined).filter(|&(_, &defined)| defined);
             fast::extremes(&known.map(|(&value, _)| value).collect::<Vec<f64>>())
         } else {
             fast::extremes(&store.values)
         };
+        self.include(TensorId(tensor), range);
+    }
+
+    /// These numbers were among the values of a tensor, if there were any.
+    fn include(&mut self, tensor: TensorId, (low, high): (f64, f64)) {
         if low <= high {
-            self.ranges.include(tensor, low);
-            self.ranges.include(tensor, high);
+            self.ranges.include(tensor.0, low);
+            self.ranges.include(tensor.0, high);
         }
     }
 }

@@ -187,8 +187,8 @@ const BITS: u64 = 10;
 /// Cycles of a byte at the fastest rate of a serial port.
 const FAST: u32 = BITS as u32 * LEAST_DIVISOR;
 /// The same while samples go to the store, and for predictions after a training, whose cycles do not count: more than the host link takes for it,
-/// and than an SDRAM takes for its share of a row.
-const FASTEST: u32 = 6;
+/// and than an SDRAM takes for its share of a row. At 2 the board refuses words.
+const FASTEST: u32 = 4;
 /// Cycles after which a line counts as silent: longer than any answer takes to begin.
 const SILENCE: u32 = 20_000;
 /// Cycles between two looks at the line.

@@ -28,6 +28,17 @@ pub(crate) struct Rows<'a, W> {
 }
 
 impl<W> Rows<'_, W> {
+    /// So many words of a row.
+    #[inline(always)]
+    pub(super) fn from(&self, beat: usize, lanes: usize) -> &[W] {
+        &self.words[self.first.wrapping_add_signed(self.step.wrapping_mul(beat as isize))..][..lanes]
+    }
+
+    /// The same from this row on.
+    fn after(self, beat: usize) -> Self {
+        Rows { first: self.first.wrapping_add_signed(self.step.wrapping_mul(beat as isize)), ..self }
+    }
+
     /// Words of some lanes of a row.
     #[inline(always)]
     fn row<const N: usize>(&self, beat: usize, lane: usize) -> &[W; N] {
@@ -51,6 +62,17 @@ pub(crate) struct Factors<'a, W> {
     pub(crate) beats: usize,
     /// Products are subtracted.
     pub(crate) subtract: bool,
+}
+
+impl<'a, W: Copy> Factors<'a, W> {
+    /// Those of one beat.
+    pub(super) fn one(&self, beat: usize) -> Factors<'a, W> {
+        let b = match self.b {
+            Second::Rows(rows) => Second::Rows(rows.after(beat)),
+            Second::Word(word) => Second::Word(word),
+        };
+        Factors { a: self.a.after(beat), b, beats: 1, ..*self }
+    }
 }
 
 /// Add all products to the sums of lanes that are taken.
@@ -114,14 +136,13 @@ pub(super) fn round(
     word: u32,
     words: &mut Vec<i32>,
 ) -> bool {
-    let (low, high) = (-(1i64 << (word - 1)), (1i64 << (word - 1)) - 1);
     let first = words.len();
     words.resize(first + sums.len(), 0);
     let words = &mut words[first..];
     let mut lost = 0;
     in_vectors(
         #[inline(always)]
-        || lost = rounded(sums, taken, (unused, rounder), (low, high), words),
+        || lost = rounded(|n| sums[n], taken, ((unused, rounder), limits(word)), words),
     );
     lost != 0
 }
@@ -129,21 +150,69 @@ pub(super) fn round(
 /// The same; bits that are lost. Nothing that it reads can be what it writes, which only a function's arguments say.
 #[inline(always)]
 fn rounded(
-    sums: &[i64],
+    sum: impl Fn(usize) -> i64,
     taken: &[bool],
-    (unused, rounder): (u32, Rounder),
-    (low, high): (i64, i64),
+    ((unused, rounder), (low, high)): ((u32, Rounder), (i64, i64)),
     words: &mut [i32],
 ) -> i64 {
     let mut lost = 0;
-    for ((to, &sum), &taken) in words.iter_mut().zip(sums).zip(taken) {
-        let rounded = rounder.round(sum << unused >> unused);
+    for (n, (to, &taken)) in words.iter_mut().zip(taken).enumerate() {
+        let rounded = rounder.round(sum(n) << unused >> unused);
         // `clamp` would compare the bounds, too, in each lane.
         let clamped = rounded.max(low).min(high);
         *to = clamped as i32;
         lost |= (clamped ^ rounded) & -i64::from(taken);
     }
     lost
+}
+
+/// The words of sums of one product each, row after row, rounded as by [`round`]; whether one of a lane that is taken is saturated.
+pub(super) fn update(
+    (start, align): (Second<'_, i32>, u32),
+    factors: &Factors<'_, i32>,
+    taken: &[bool],
+    (unused, rounder, word): (u32, Rounder, u32),
+    words: &mut Vec<i32>,
+) -> bool {
+    let (lanes, first) = (taken.len(), words.len());
+    words.resize(first + lanes * factors.beats, 0);
+    let sign = -i64::from(factors.subtract);
+    let rounding = ((unused, rounder), limits(word));
+    let mut lost = 0;
+    in_vectors(
+        #[inline(always)]
+        || {
+            for (beat, words) in words[first..].chunks_exact_mut(lanes).enumerate() {
+                let a = factors.a.from(beat, lanes);
+                // A sum that begins with `c`.
+                let sum = |n: usize, b: i32, c: i32| {
+                    let product = (i64::from(a[n]) * i64::from(b)) ^ sign;
+                    (i64::from(c) << align).wrapping_add(product.wrapping_sub(sign))
+                };
+                lost |= match (factors.b, start) {
+                    (Second::Rows(b), Second::Rows(c)) => {
+                        let (b, c) = (b.from(beat, lanes), c.from(beat, lanes));
+                        rounded(|n| sum(n, b[n], c[n]), taken, rounding, words)
+                    }
+                    (Second::Rows(b), Second::Word(c)) => {
+                        let b = b.from(beat, lanes);
+                        rounded(|n| sum(n, b[n], c), taken, rounding, words)
+                    }
+                    (Second::Word(b), Second::Rows(c)) => {
+                        let c = c.from(beat, lanes);
+                        rounded(|n| sum(n, b, c[n]), taken, rounding, words)
+                    }
+                    (Second::Word(b), Second::Word(c)) => rounded(|n| sum(n, b, c), taken, rounding, words),
+                };
+            }
+        },
+    );
+    lost != 0
+}
+
+/// Smallest and largest word.
+fn limits(word: u32) -> (i64, i64) {
+    (-(1i64 << (word - 1)), (1i64 << (word - 1)) - 1)
 }
 
 /// Begin sums with words.

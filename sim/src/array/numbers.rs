@@ -4,7 +4,7 @@
 
 #![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
 
-use super::bulk::{self, Factors};
+use super::bulk::{self, Factors, Second};
 use super::values::Values;
 use arch::division::{divide, operands};
 use arch::function::evaluate;
@@ -24,6 +24,8 @@ pub(super) trait Sum: Copy + Default + std::fmt::Debug + 'static {
     fn exact(self, accumulator: u32) -> i128;
     /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
     fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
+    /// Whether it has 64 bits.
+    const IS_NARROW: bool;
     /// The same sums, if each has 64 bits.
     fn narrow(sums: &[Self]) -> Option<&[i64]>;
 }
@@ -61,6 +63,7 @@ macro_rules! sum {
                 let rounded: fn($type, u32, u32, u32) -> (i64, bool) = $rounded;
                 rounded(self, accumulator, shift, word)
             }
+            const IS_NARROW: bool = size_of::<$type>() == size_of::<i64>();
             fn narrow(sums: &[$type]) -> Option<&[i64]> {
                 let narrow: fn(&[$type]) -> Option<&[i64]> = $narrow;
                 narrow(sums)
@@ -209,6 +212,36 @@ impl<A: Sum> Values for Numbers<A> {
 
     fn add_rows(&mut self, sums: &mut [A], taken: &[bool], factors: &Factors<'_, i32>) {
         bulk::add_rows(sums, taken, factors);
+    }
+
+    fn update_rows(
+        &mut self,
+        (start, align): (Second<'_, i32>, u32),
+        factors: &Factors<'_, i32>,
+        taken: &[bool],
+        finish: Finish,
+        shift: u32,
+        words: &mut Vec<i32>,
+    ) -> bool {
+        if A::IS_NARROW && self.accumulator <= NARROW && finish != Finish::Negative {
+            let first = words.len();
+            let rounding = (64 - self.accumulator, Rounder::new(shift), self.word);
+            let lost = bulk::update((start, align), factors, taken, rounding, words);
+            if let Finish::Positive(limit) = finish {
+                words[first..].iter_mut().for_each(|word| *word = (*word).clamp(0, limit));
+            }
+            return lost;
+        }
+        let (mut sums, mut lost) = (vec![A::default(); taken.len()], false);
+        for beat in 0..factors.beats {
+            match start {
+                Second::Rows(rows) => self.start_all(&mut sums, rows.from(beat, taken.len()), align),
+                Second::Word(word) => sums.fill(self.start(word, align)),
+            }
+            self.add_rows(&mut sums, taken, &factors.one(beat));
+            lost |= self.finish(&sums, taken, finish, shift, words);
+        }
+        lost
     }
 
     fn root(&mut self, sum: &A, root: &RootInstruction, tables: &[(i64, i64)]) -> (i32, bool) {

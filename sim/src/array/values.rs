@@ -6,7 +6,7 @@
 //!
 //! Which beat reads, joins and writes what, and in which cycle, is written once, in `datapath`: the array and the prover cannot drift apart.
 
-use super::bulk::Factors;
+use super::bulk::{Factors, Second};
 use arch::isa::{Combine, Finish, RootInstruction};
 
 /// The instruction that computes or writes a word, by its number in its program.
@@ -76,6 +76,20 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
 
     /// What [`Values::add`] or [`Values::subtract`] does, in the lanes that are taken, with row after row of factors.
     fn add_rows(&mut self, _: &mut [Self::Sum], _taken: &[bool], _: &Factors<'_, Self::Word>) {
+        unreachable!("only numbers are added in bulk")
+    }
+
+    /// The words of sums that begin so, shifted, and to which one product is joined: row after row, for each what [`Values::start_all`],
+    /// [`Values::add_rows`] and [`Values::finish`] do.
+    fn update_rows(
+        &mut self,
+        _start: (Second<'_, Self::Word>, u32),
+        _: &Factors<'_, Self::Word>,
+        _taken: &[bool],
+        _: Finish,
+        _shift: u32,
+        _words: &mut Vec<Self::Word>,
+    ) -> bool {
         unreachable!("only numbers are added in bulk")
     }
 

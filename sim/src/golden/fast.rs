@@ -33,6 +33,18 @@ pub(super) struct Fast {
     factors: [Factor; 2],
     /// The elements that it writes, if they follow each other.
     run: Option<Range<usize>>,
+    pub(super) look: Look,
+}
+
+/// How the range of what is written becomes known.
+#[derive(Debug, Clone)]
+pub(super) enum Look {
+    /// By a look at every element.
+    Each,
+    /// Every element of the one run is multiplied by every one of the other, so the extremes are products of extremes.
+    Factors([Range<usize>; 2]),
+    /// The elements become those of a state, and are looked at then.
+    Later,
 }
 
 #[derive(Debug, Clone)]
@@ -91,8 +103,11 @@ impl Fast {
         let extents: Vec<usize> = extents.iter().map(|&extent| extent as usize).collect();
         let free = if plan.reduces { plan.free } else { extents.len() };
         let loops = Loops::new(&extents, free, accesses, true);
+        let plain = !plan.reduces && start.is_none() && plan.scale.is_one();
+        let crossed = loops.crossed().filter(|_| plain);
         Some(Fast {
-            run: loops.run(),
+            look: crossed.map_or(Look::Each, Look::Factors),
+            run: loops.run(OUT).filter(|_| loops.writes_once),
             loops,
             products: Products { square: false, combine, doubles: true },
             start: start.map(|(tensor, _)| tensor),
@@ -123,10 +138,29 @@ impl Fast {
         if let (Some(run), true) = (&self.run, partial) {
             known[run.clone()].fill(true);
         }
-        let range = self.run.as_ref().map_or(seen, |run| Some(extremes(&written[run.clone()])));
+        let range = match (&self.run, &self.look) {
+            (None, _) => seen,
+            (_, Look::Later) => None,
+            (Some(run), Look::Each) => Some(extremes(&written[run.clone()])),
+            (Some(run), Look::Factors([of_a, of_b])) => {
+                products_of_extremes(&a[of_a.clone()], &b[of_b.clone()]).or_else(|| Some(extremes(&written[run.clone()])))
+            }
+        };
         (stores[out].values, stores[out].defined) = (written, known);
         range.unwrap_or(NOTHING)
     }
+}
+
+/// The extremes of the products of all numbers of one slice with all of another: a larger product is not rounded to a smaller number. None where
+/// something is not finite.
+fn products_of_extremes(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+    let corners = |values: &[f64]| {
+        let (low, high) = extremes(values);
+        values.iter().all(|value| value.is_finite()).then_some([low, high])
+    };
+    let ([a, b], [c, d]) = (corners(a)?, corners(b)?);
+    let products = [a * c, a * d, b * c, b * d];
+    products.iter().all(|product| product.is_finite()).then(|| extremes(&products))
 }
 
 struct Elements<'a> {
@@ -226,7 +260,7 @@ fn products_of(out: &mut [f64], row: &[f64], other: &[f64], many: bool, result: 
 }
 
 /// The extremes of no numbers.
-const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+pub(super) const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Lanes in which extremes are found.
 const LANES: usize = 32;
@@ -306,6 +340,79 @@ pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
         },
     );
     both
+}
+
+/// Replace the values for which there is a new one, all or those that are known; smallest and largest finite number that came.
+pub(super) fn replace(
+    values: &mut [f64],
+    source: &[f64],
+    known: Option<&[bool]>,
+    new: impl Fn(f64, f64) -> f64 + Copy,
+) -> (f64, f64) {
+    let mut both = NOTHING;
+    lanes::in_vectors(
+        #[inline(always)]
+        || {
+            let mut seen = Extremes::nothing();
+            replace_and_see(values, source, known, new, &mut seen);
+            both = seen.both();
+        },
+    );
+    // Infinite numbers are rare: they cost a second pass.
+    if both.0 == f64::NEG_INFINITY || both.1 == f64::INFINITY {
+        let came = |at: usize| known.is_none_or(|known| known[at]);
+        both = extremes(&(0..values.len()).filter(|&at| came(at)).map(|at| values[at]).collect::<Vec<f64>>());
+    }
+    both
+}
+
+/// The same, with what came that is infinite. What `new` holds cannot be among the values, which only an argument says.
+#[inline(always)]
+fn replace_and_see(
+    values: &mut [f64],
+    source: &[f64],
+    known: Option<&[bool]>,
+    new: impl Fn(f64, f64) -> f64,
+    seen: &mut Extremes,
+) {
+    let (mut low, mut high) = (seen.low, seen.high);
+    let mut first = 0;
+    let (parts, rest) = values.as_chunks_mut::<LANES>();
+    let (sources, rest_of_source) = source.as_chunks::<LANES>();
+    for (values, source) in parts.iter_mut().zip(sources) {
+        // Those that have no value are hardly ever beside those that have one.
+        if known.is_none_or(|known| known[first..first + LANES].iter().fold(true, |all, &known| all & known)) {
+            for n in 0..LANES {
+                let value = new(values[n], source[n]);
+                values[n] = value;
+                low[n] = if value < low[n] { value } else { low[n] };
+                high[n] = if value > high[n] { value } else { high[n] };
+            }
+        } else {
+            replace_known(values, source, known.map(|known| &known[first..]), &new, (&mut low[0], &mut high[0]));
+        }
+        first += LANES;
+    }
+    replace_known(rest, rest_of_source, known.map(|known| &known[first..]), &new, (&mut low[0], &mut high[0]));
+    (seen.low, seen.high) = (low, high);
+}
+
+/// The same, one by one.
+#[inline(always)]
+fn replace_known(
+    values: &mut [f64],
+    source: &[f64],
+    known: Option<&[bool]>,
+    new: impl Fn(f64, f64) -> f64,
+    (low, high): (&mut f64, &mut f64),
+) {
+    for (n, (value, &source)) in values.iter_mut().zip(source).enumerate() {
+        if known.is_none_or(|known| known[n]) {
+            *value = new(*value, source);
+            *low = if *value < *low { *value } else { *low };
+            *high = if *value > *high { *value } else { *high };
+        }
+    }
 }
 
 #[cfg(test)]

@@ -89,14 +89,27 @@ impl Loops {
         Loops { first, free, vector, reduced, inner, writes_once, tiled }
     }
 
-    /// The elements that are written, if they follow each other.
-    pub(crate) fn run(&self) -> Option<Range<usize>> {
-        let free = || self.free.iter().chain([&self.vector]);
-        let points: usize = free().map(|l| l.extent).product();
-        let reach: i64 = free().map(|l| l.strides[OUT] * (l.extent as i64 - 1)).sum();
-        let first = self.first[OUT] as usize;
-        let dense = self.writes_once && free().all(|l| l.strides[OUT] >= 0) && reach == points as i64 - 1;
-        dense.then_some(first..first + points)
+    /// The elements of an access at all free points, if they follow each other; each may be there for several points.
+    pub(crate) fn run(&self, access: usize) -> Option<Range<usize>> {
+        let mut loops: Vec<&Loop> = self.free.iter().chain([&self.vector]).filter(|l| l.extent > 1).collect();
+        loops.retain(|l| l.strides[access] != 0);
+        loops.sort_unstable_by_key(|l| l.strides[access]);
+        let mut points = 1;
+        for l in loops {
+            if l.strides[access] != points as i64 {
+                return None;
+            }
+            points *= l.extent;
+        }
+        let first = self.first[access] as usize;
+        Some(first..first + points)
+    }
+
+    /// The elements of both factors, if each of the one is multiplied by each of the other, and nothing is added.
+    pub(crate) fn crossed(&self) -> Option<[Range<usize>; 2]> {
+        let crosses = |l: &Loop| l.strides[A] == 0 || l.strides[B] == 0;
+        let all = self.has_no_sums() && self.free.iter().chain([&self.vector]).all(crosses);
+        if all { Some([self.run(A)?, self.run(B)?]) } else { None }
     }
 
     /// Whether each result is made of one product.

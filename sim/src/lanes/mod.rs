@@ -24,6 +24,8 @@ use tiles::Tiles;
 const BLOCK: usize = 256;
 /// Ordered sums that grow side by side along the innermost loop: an addition takes several cycles, and those of other sums fill them.
 const ROWS: usize = 8;
+/// Products of each of them that are made before they are added.
+const DEEP: usize = 64;
 
 /// What products are added up in.
 pub(crate) trait Sum: Copy {
@@ -364,28 +366,21 @@ fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word
     }
 }
 
-/// Add the products of some rows side by side, which squares of words are turned for.
+/// Add the products of some rows side by side: products in vectors, then each sum in its order.
 #[inline(always)]
 fn sums_of_rows<S: Sum>(extent: usize, rows: &[Pair<'_, S::Word>; ROWS], sums: &mut [S; ROWS]) {
-    let nothing = [S::Word::default(); ROWS];
+    let mut products = [[S::ZERO; DEEP]; ROWS];
     let mut totals = *sums;
-    let whole = extent / ROWS * ROWS;
-    for first in (0..whole).step_by(ROWS) {
-        let mut square = [(&nothing, &nothing); ROWS];
-        for (square, (a, b)) in square.iter_mut().zip(rows) {
-            if let (Some(a), Some(b)) = (a[first..].first_chunk(), b[first..].first_chunk()) {
-                *square = (a, b);
-            }
+    for first in (0..extent).step_by(DEEP) {
+        let count = DEEP.min(extent - first);
+        for (products, (a, b)) in products.iter_mut().zip(rows) {
+            let words = a[first..][..count].iter().zip(&b[first..][..count]);
+            products[..count].iter_mut().zip(words).for_each(|(product, (&a, &b))| *product = S::product(a, b));
         }
-        for k in 0..ROWS {
-            for (total, (a, b)) in totals.iter_mut().zip(&square) {
-                *total = total.plus(S::product(a[k], b[k]));
+        for k in 0..count {
+            for (total, products) in totals.iter_mut().zip(&products) {
+                *total = total.plus(products[k]);
             }
-        }
-    }
-    for k in whole..extent {
-        for (total, (a, b)) in totals.iter_mut().zip(rows) {
-            *total = total.plus(S::product(a[k], b[k]));
         }
     }
     *sums = totals;

@@ -12,7 +12,7 @@ use crate::array::bulk::{Factors, Rows, Second};
 use crate::array::sequencer::Beats;
 use crate::array::stream::Beat;
 use crate::array::values::Values;
-use arch::isa::{Address, AluInstruction, Factor, LEVELS, Mask, Pad, Start, Tiles};
+use arch::isa::{Address, AluInstruction, Combine, Factor, LEVELS, Mask, Pad, Start, Tiles};
 use arch::timing;
 
 const INNERMOST: usize = LEVELS - 1;
@@ -72,8 +72,10 @@ impl<V: Values> Lanes<V> {
             return 0;
         }
         let emissions = self.trees.iter().filter_map(|sums| sums.emit.as_ref()).map(|emission| emission.cycle);
-        let landings = self.landings.iter().filter(|landing| touched(landing.pad, landing.address));
-        let ends = emissions.filter(|&cycle| cycle >= self.now).chain(landings.map(|landing| landing.cycle));
+        let landings = self.landings.iter().filter_map(|landing| {
+            landing.rest().find(|&(_, row)| touched(landing.pad, row)).map(|(cycle, _)| cycle)
+        });
+        let ends = emissions.filter(|&cycle| cycle >= self.now).chain(landings);
         ends.map(|cycle| cycle + 1 - self.now).fold(most, u64::min)
     }
 
@@ -143,33 +145,28 @@ impl<V: Values> Lanes<V> {
         }
         self.deferred = None;
         self.admit(&i.mask, &i.counts, &beat.counters);
-        for n in 0..most {
-            self.update(i, &lines, n);
-            let (words, taken) = self.finished(i);
-            let cycle = self.now + n + timing::ALU_WRITE;
-            self.landings.push_back(Landing { cycle, pad, address: to.row(n), words, taken });
-        }
+        let (mut words, taken) = self.room();
+        self.update(i, &lines, most, &mut words);
+        let (cycle, address, rows) = (self.now + timing::ALU_WRITE, to.first, most as usize);
+        self.landings.push_back(Landing { cycle, pad, address, step: to.step, landed: 0, rows, words, taken });
         most
     }
 
-    /// The sums of one of these beats.
-    fn update(&mut self, i: &AluInstruction, [a, b, c]: &[Option<Line>; 3], beat: u64) {
-        let Lanes { values, pads, accumulators, admitted, pes, .. } = self;
-        let place = |line: &Line| line.row(beat) * *pes;
-        match (i.c, c) {
-            (Start::Immediate, _) => {
-                let start = values.constant(i.immediate_c);
-                accumulators.fill(values.start(start, i.align));
-            }
-            (_, Some(line)) => values.start_all(accumulators, &pads[line.pad as usize][place(line)..][..*pes], i.align),
-            (_, None) => accumulators.fill(values.nothing(i.combine)),
-        }
-        let rows = |line: &Line| Rows { words: &pads[line.pad as usize], first: place(line), step: 0 };
-        let second = b.as_ref().map(rows);
-        let second = second.map_or_else(|| Second::Word(values.constant(i.immediate_b)), Second::Rows);
-        let first = rows(a.as_ref().expect("the first factor is read"));
-        let subtract = i.combine == arch::isa::Combine::Subtract;
-        values.add_rows(accumulators, &admitted.lanes, &Factors { a: first, b: second, beats: 1, subtract });
+    /// The words of so many of these beats.
+    fn update(&mut self, i: &AluInstruction, [a, b, c]: &[Option<Line>; 3], beats: u64, words: &mut Vec<V::Word>) {
+        let Lanes { values, pads, admitted, pes, .. } = self;
+        let rows = |line: &Line| {
+            let (first, step) = (line.first * *pes, line.step * *pes as isize);
+            Rows { words: &pads[line.pad as usize], first, step }
+        };
+        let mut other = |line: &Option<Line>, immediate: i64| {
+            line.as_ref().map_or_else(|| Second::Word(values.constant(immediate)), |line| Second::Rows(rows(line)))
+        };
+        let start = other(c, if i.c == Start::Immediate { i.immediate_c.into() } else { 0 });
+        let b = other(b, i.immediate_b.into());
+        let (a, subtract) = (rows(a.as_ref().expect("the first factor is read")), i.combine == Combine::Subtract);
+        let factors = Factors { a, b, beats: beats as usize, subtract };
+        self.saturated |= values.update_rows((start, i.align), &factors, &admitted.lanes, i.finish, i.shift, words);
     }
 }
 

@@ -9,15 +9,42 @@ use arch::machine::Machine;
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
 
-/// Words on their way into a pad.
+/// Rows of words on their way into a pad, one in each cycle.
 #[derive(Debug)]
 pub(super) struct Landing<W> {
+    /// When the next row lands, and where.
     pub(super) cycle: u64,
     pub(super) pad: Pad,
     pub(super) address: usize,
+    /// From each row to the next.
+    pub(super) step: isize,
+    /// Rows that have landed, of so many.
+    pub(super) landed: usize,
+    pub(super) rows: usize,
     pub(super) words: Vec<W>,
     /// Lanes that are written; none are listed where all are.
     pub(super) taken: Vec<bool>,
+}
+
+impl<W> Landing<W> {
+    /// The next row.
+    pub(super) fn row(&self) -> &[W] {
+        let lanes = self.words.len() / self.rows;
+        &self.words[self.landed * lanes..][..lanes]
+    }
+
+    /// It has landed.
+    fn advance(&mut self) {
+        self.cycle += 1;
+        self.address = self.address.wrapping_add_signed(self.step);
+        self.landed += 1;
+    }
+
+    /// When and where each of the others lands.
+    pub(super) fn rest(&self) -> impl Iterator<Item = (u64, usize)> {
+        let row = |n: usize| (self.cycle + n as u64, self.address.wrapping_add_signed(self.step * n as isize));
+        (0..self.rows - self.landed).map(row)
+    }
 }
 
 /// What an emitting beat gives to the output FIFO.
@@ -97,25 +124,33 @@ impl<W> Queue<W> {
 }
 
 impl<V: Values> Lanes<V> {
-    /// Results that are at the write ports in this cycle, and those of earlier ones that nobody has missed.
-    pub(super) fn land(&mut self) {
-        while self.landings.front().is_some_and(|l| l.cycle <= self.now) {
-            let landing = self.landings.pop_front().expect("just checked");
-            let from = landing.address * self.pes;
-            self.touch(landing.pad, &(from..from + self.pes));
-            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            if self.ahead && landing.cycle == self.now {
-                let before =
-                    words.iter().enumerate().filter(|(pe, _)| landing.taken.get(*pe).is_none_or(|&taken| taken));
-                self.fresh.extend(before.map(|(pe, &word)| (landing.pad, from + pe, word)));
+    /// Results that are at the write ports in this cycle, the last one that has passed, and those of earlier ones that nobody has missed.
+    pub(super) fn land(&mut self, last: u64) {
+        while let Some(mut landing) = self.landings.pop_front_if(|landing| landing.cycle <= last) {
+            while landing.landed < landing.rows && landing.cycle <= last {
+                self.land_row(&landing, last);
+                landing.advance();
             }
-            if landing.taken.is_empty() {
-                words.copy_from_slice(&landing.words);
-            }
-            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
-                *word = if taken { new } else { *word };
+            if landing.landed < landing.rows {
+                return self.landings.push_front(landing);
             }
             self.spare.push((landing.words, landing.taken));
+        }
+    }
+
+    fn land_row(&mut self, landing: &Landing<V::Word>, last: u64) {
+        let from = landing.address * self.pes;
+        self.touch(landing.pad, &(from..from + self.pes));
+        let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
+        if self.ahead && landing.cycle == last {
+            let before = words.iter().enumerate().filter(|(pe, _)| landing.taken.get(*pe).is_none_or(|&taken| taken));
+            self.fresh.extend(before.map(|(pe, &word)| (landing.pad, from + pe, word)));
+        }
+        if landing.taken.is_empty() {
+            words.copy_from_slice(landing.row());
+        }
+        for ((word, &new), &taken) in words.iter_mut().zip(landing.row()).zip(&landing.taken) {
+            *word = if taken { new } else { *word };
         }
     }
 
@@ -187,15 +222,14 @@ impl<V: Values> Lanes<V> {
         self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, leaves, of: beat.number });
     }
 
-    /// The words of the sums, and the lanes that are written; none are listed where all are.
-    pub(super) fn finished(&mut self, i: &AluInstruction) -> (Vec<V::Word>, Vec<bool>) {
+    /// Room for words, and the lanes that are written; none are listed where all are.
+    pub(super) fn room(&mut self) -> (Vec<V::Word>, Vec<bool>) {
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
         words.clear();
         taken.clear();
         if !self.admitted.all {
             taken.extend_from_slice(&self.admitted.lanes);
         }
-        self.saturated |= self.values.finish(&self.accumulators, &self.admitted.lanes, i.finish, i.shift, &mut words);
         (words, taken)
     }
 
@@ -212,8 +246,9 @@ impl<V: Values> Lanes<V> {
             self.send(beat, rows, lanes);
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
-        let (words, taken) = self.finished(i);
-        let address = at(&i.destination, &beat.counters, self.depth(pad));
-        self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
+        let (mut words, taken) = self.room();
+        self.saturated |= self.values.finish(&self.accumulators, &self.admitted.lanes, i.finish, i.shift, &mut words);
+        let (address, cycle) = (at(&i.destination, &beat.counters, self.depth(pad)), self.now + timing::ALU_WRITE);
+        self.landings.push_back(Landing { cycle, pad, address, step: 0, landed: 0, rows: 1, words, taken });
     }
 }

@@ -72,10 +72,10 @@ impl<V: Values> Lanes<V> {
     pub(super) fn end_cycle(&mut self) {
         if let Some(unit) = &mut self.unit {
             unit.see_results();
-            unit.land();
+            unit.land(self.now);
         }
         self.see_results();
-        self.land();
+        self.land(self.now);
         let levels = u64::from(self.machine.global_levels());
         self.send_beat();
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
@@ -105,13 +105,12 @@ impl<V: Values> Lanes<V> {
         }
     }
 
-    /// The next cycle in which a result lands, or comes to the output.
+    /// The next cycle in which a result comes to the output, or one of the scalar unit lands.
     fn next_result(&self) -> u64 {
-        let landing = self.landings.front().map(|landing| landing.cycle);
         let of_unit = self.unit.as_ref().and_then(|unit| unit.landings.front()).map(|landing| landing.cycle);
         let emission = self.trees.iter().filter_map(|sums| sums.emit.as_ref()).map(|emission| emission.cycle);
         let emission = emission.filter(|&cycle| cycle >= self.now).min();
-        [landing, of_unit, emission].into_iter().flatten().min().unwrap_or(u64::MAX - 1)
+        [of_unit, emission].into_iter().flatten().min().unwrap_or(u64::MAX - 1)
     }
 
     /// Let cycles pass, up to this one.
@@ -119,8 +118,10 @@ impl<V: Values> Lanes<V> {
         while self.now < to {
             let due = self.waiting.front().map_or(u64::MAX, |waiting| waiting.due).min(self.next_result());
             if due > self.now {
+                let next = due.min(to);
                 self.forget_fresh();
-                self.jump(due.min(to));
+                self.land(next - 1);
+                self.jump(next);
                 continue;
             }
             self.carry_out_due(to);

@@ -73,7 +73,7 @@ impl<V: Values> Lanes<V> {
             view.write = Some((landing.pad, landing.address));
             for (column, pe) in view.pes.iter_mut().enumerate() {
                 let taken = landing.taken.get(from + column).is_none_or(|&taken| taken);
-                pe.result = taken.then_some(values.shown(landing.words[from + column]));
+                pe.result = taken.then_some(values.shown(landing.row()[from + column]));
             }
         }
         let row = trees.iter().find(|sums| sums.row_cycle == *now);
