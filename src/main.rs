@@ -36,6 +36,10 @@ use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 use workbench::Failure;
 
+/// Simulators and compiler make many small objects.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// An argument that would do nothing is a mistake of the user's.
 fn unused_out() -> Failure {
     Failure::Usage("this command writes no folder: --out has no effect".to_owned())

@@ -161,41 +161,35 @@ impl Mask {
         let first = |level: u8| none(level) || counters[level as usize] == 0;
         let last = |level: u8| none(level) || counters[level as usize] + 1 == counts[level as usize];
         let columns = pes_per_pu as usize;
-        taken.fill(false);
+        let end = taken.len();
+        let mut rows = 0..pus as usize;
+        let mut box_columns = 0..columns;
+        let mut all = 0..end;
         if self.flat {
-            let place =
-                |row: u32, column: u32| (row as usize * columns + (column as usize).min(columns)).min(taken.len());
-            let low = if first(self.row_level) { place(self.row_low, self.column_low) } else { 0 };
-            let high = if last(self.row_level) { place(self.row_high, self.column_high) } else { taken.len() };
-            if low < high {
-                taken[low..high].fill(true);
-            }
+            let place = |row: u32, column: u32| (row as usize * columns + (column as usize).min(columns)).min(end);
+            all.start = if first(self.row_level) { place(self.row_low, self.column_low) } else { 0 };
+            all.end = if last(self.row_level) { place(self.row_high, self.column_high) } else { end };
         } else {
-            let row_low = if first(self.row_level) { self.row_low } else { 0 };
-            let row_high = if last(self.row_level) { self.row_high.min(pus) } else { pus };
-            let column_low = if first(self.column_level) { self.column_low as usize } else { 0 };
-            let column_high = if last(self.column_level) { self.column_high as usize } else { columns }.min(columns);
-            if column_low < column_high {
-                for row in row_low..row_high {
-                    let start = row as usize * columns;
-                    taken[start + column_low..start + column_high].fill(true);
-                }
+            rows.start = if first(self.row_level) { self.row_low as usize } else { 0 };
+            rows.end = if last(self.row_level) { rows.end.min(self.row_high as usize) } else { rows.end };
+            box_columns.start = if first(self.column_level) { self.column_low as usize } else { 0 };
+            box_columns.end = if last(self.column_level) { columns.min(self.column_high as usize) } else { columns };
+        }
+        for (range, level) in [(&mut rows, self.pick_row), (&mut box_columns, self.pick_column)] {
+            if !none(level) {
+                let picked = counters[level as usize] as usize;
+                *range = range.start.max(picked)..range.end.min(picked + 1);
             }
         }
-        let picked = |level: u8| (!none(level)).then(|| counters[level as usize] as usize);
-        if let Some(row) = picked(self.pick_row) {
-            let (before, behind) = (row * columns, (row + 1) * columns);
-            let end = taken.len();
-            taken[..before.min(end)].fill(false);
-            taken[behind.min(end)..].fill(false);
+        taken.fill(false);
+        if box_columns == (0..columns) {
+            (rows, box_columns) = (0..1, rows.start * columns..rows.end * columns);
         }
-        if let Some(column) = picked(self.pick_column) {
-            for row in taken.chunks_mut(columns) {
-                let kept = row.get(column).copied().unwrap_or(false);
-                row.fill(false);
-                if kept {
-                    row[column] = true;
-                }
+        for row in rows {
+            let (start, end) = (row * columns + box_columns.start, row * columns + box_columns.end);
+            let (start, end) = (start.max(all.start), end.min(all.end));
+            if start < end {
+                taken[start..end].fill(true);
             }
         }
     }

@@ -265,12 +265,7 @@ impl Golden {
     }
 
     /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum. The range of what came.
-    fn change(
-        &mut self,
-        state: TensorId,
-        source: TensorId,
-        new: impl Fn(f64, f64) -> f64 + Copy,
-    ) -> (f64, f64) {
+    fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64 + Copy) -> (f64, f64) {
         let elements = self.stores[state.0].values.len();
         let range = if self.stores[source.0].values.len() > elements {
             let sum = self.stores[source.0].added_up(elements);

@@ -142,7 +142,7 @@ pub(super) fn round(
     let mut lost = 0;
     in_vectors(
         #[inline(always)]
-        || lost = rounded(|n| sums[n], taken, ((unused, rounder), limits(word)), words),
+        || lost = rounded(sums, taken, (unused, rounder), limits(word), words),
     );
     lost != 0
 }
@@ -150,14 +150,15 @@ pub(super) fn round(
 /// The same; bits that are lost. Nothing that it reads can be what it writes, which only a function's arguments say.
 #[inline(always)]
 fn rounded(
-    sum: impl Fn(usize) -> i64,
+    sums: &[i64],
     taken: &[bool],
-    ((unused, rounder), (low, high)): ((u32, Rounder), (i64, i64)),
+    (unused, rounder): (u32, Rounder),
+    (low, high): (i64, i64),
     words: &mut [i32],
 ) -> i64 {
     let mut lost = 0;
-    for (n, (to, &taken)) in words.iter_mut().zip(taken).enumerate() {
-        let rounded = rounder.round(sum(n) << unused >> unused);
+    for ((to, &sum), &taken) in words.iter_mut().zip(sums).zip(taken) {
+        let rounded = rounder.round(sum << unused >> unused);
         // `clamp` would compare the bounds, too, in each lane.
         let clamped = rounded.max(low).min(high);
         *to = clamped as i32;
@@ -176,38 +177,49 @@ pub(super) fn update(
 ) -> bool {
     let (lanes, first) = (taken.len(), words.len());
     words.resize(first + lanes * factors.beats, 0);
-    let sign = -i64::from(factors.subtract);
-    let rounding = ((unused, rounder), limits(word));
+    let (rounding, limits) = ((unused, rounder), limits(word));
+    let mut sums = vec![0; lanes];
     let mut lost = 0;
     in_vectors(
         #[inline(always)]
         || {
             for (beat, words) in words[first..].chunks_exact_mut(lanes).enumerate() {
-                let a = factors.a.from(beat, lanes);
-                // A sum that begins with `c`.
-                let sum = |n: usize, b: i32, c: i32| {
-                    let product = (i64::from(a[n]) * i64::from(b)) ^ sign;
-                    (i64::from(c) << align).wrapping_add(product.wrapping_sub(sign))
-                };
-                lost |= match (factors.b, start) {
-                    (Second::Rows(b), Second::Rows(c)) => {
-                        let (b, c) = (b.from(beat, lanes), c.from(beat, lanes));
-                        rounded(|n| sum(n, b[n], c[n]), taken, rounding, words)
-                    }
-                    (Second::Rows(b), Second::Word(c)) => {
-                        let b = b.from(beat, lanes);
-                        rounded(|n| sum(n, b[n], c), taken, rounding, words)
-                    }
-                    (Second::Word(b), Second::Rows(c)) => {
-                        let c = c.from(beat, lanes);
-                        rounded(|n| sum(n, b, c[n]), taken, rounding, words)
-                    }
-                    (Second::Word(b), Second::Word(c)) => rounded(|n| sum(n, b, c), taken, rounding, words),
-                };
+                begin(&mut sums, start, align, beat);
+                join(&mut sums, factors, beat);
+                lost |= rounded(&sums, taken, rounding, limits, words);
             }
         },
     );
     lost != 0
+}
+
+/// Sums of a row begin.
+#[inline(always)]
+fn begin(sums: &mut [i64], start: Second<'_, i32>, align: u32, beat: usize) {
+    match start {
+        Second::Rows(rows) => shifted(sums, rows.from(beat, sums.len()), align),
+        Second::Word(word) => sums.fill(i64::shifted(word.into(), align)),
+    }
+}
+
+#[inline(always)]
+fn shifted<A: Sum>(sums: &mut [A], words: &[i32], align: u32) {
+    sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = A::shifted(word.into(), align));
+}
+
+/// The products of a row are joined to them.
+#[inline(always)]
+fn join(sums: &mut [i64], factors: &Factors<'_, i32>, beat: usize) {
+    let sign = -i64::from(factors.subtract);
+    let product = |a: i32, b: i32| (i64::product(a.into(), b.into()) ^ sign).minus(sign);
+    let a = factors.a.from(beat, sums.len());
+    match factors.b {
+        Second::Rows(b) => {
+            let rows = a.iter().zip(b.from(beat, sums.len()));
+            sums.iter_mut().zip(rows).for_each(|(sum, (&a, &b))| *sum = sum.plus(product(a, b)));
+        }
+        Second::Word(b) => sums.iter_mut().zip(a).for_each(|(sum, &a)| *sum = sum.plus(product(a, b))),
+    }
 }
 
 /// Smallest and largest word.
@@ -219,6 +231,6 @@ fn limits(word: u32) -> (i64, i64) {
 pub(super) fn start<A: Sum>(sums: &mut [A], words: &[i32], align: u32) {
     in_vectors(
         #[inline(always)]
-        || sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum = A::shifted(word.into(), align)),
+        || shifted(sums, words, align),
     );
 }

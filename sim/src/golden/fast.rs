@@ -142,9 +142,8 @@ impl Fast {
             (None, _) => seen,
             (_, Look::Later) => None,
             (Some(run), Look::Each) => Some(extremes(&written[run.clone()])),
-            (Some(run), Look::Factors([of_a, of_b])) => {
-                products_of_extremes(&a[of_a.clone()], &b[of_b.clone()]).or_else(|| Some(extremes(&written[run.clone()])))
-            }
+            (Some(run), Look::Factors([of_a, of_b])) => products_of_extremes(&a[of_a.clone()], &b[of_b.clone()])
+                .or_else(|| Some(extremes(&written[run.clone()]))),
         };
         (stores[out].values, stores[out].defined) = (written, known);
         range.unwrap_or(NOTHING)
@@ -381,7 +380,7 @@ fn replace_and_see(
     let (sources, rest_of_source) = source.as_chunks::<LANES>();
     for (values, source) in parts.iter_mut().zip(sources) {
         // Those that have no value are hardly ever beside those that have one.
-        if known.is_none_or(|known| known[first..first + LANES].iter().fold(true, |all, &known| all & known)) {
+        if all_known(known, first) {
             for n in 0..LANES {
                 let value = new(values[n], source[n]);
                 values[n] = value;
@@ -395,6 +394,16 @@ fn replace_and_see(
     }
     replace_known(rest, rest_of_source, known.map(|known| &known[first..]), &new, (&mut low[0], &mut high[0]));
     (seen.low, seen.high) = (low, high);
+}
+
+#[inline(always)]
+fn all_known(known: Option<&[bool]>, first: usize) -> bool {
+    let Some(known) = known else { return true };
+    let mut all = true;
+    for &known in &known[first..][..LANES] {
+        all &= known;
+    }
+    all
 }
 
 /// The same, one by one.

@@ -342,12 +342,13 @@ fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word
         rows
     };
     let (blocks, rest) = if S::ORDERED { sums.as_chunks_mut::<ROWS>() } else { (&mut [][..], sums) };
+    let mut products = [[S::ZERO; DEEP]; ROWS];
     for sums in blocks {
         let mut rows: [Pair<'_, S::Word>; ROWS] = [(&[], &[]); ROWS];
         for row in &mut rows {
             *row = next();
         }
-        sums_of_rows(extent, &rows, sums);
+        sums_of_rows(extent, &rows, &mut products, sums);
     }
     if S::ORDERED && rest.len() > 1 {
         // The last row again and again, where there are no more.
@@ -356,7 +357,7 @@ fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word
             *row = next();
         }
         sums[..rest.len()].copy_from_slice(rest);
-        sums_of_rows(extent, &rows, &mut sums);
+        sums_of_rows(extent, &rows, &mut products, &mut sums);
         rest.copy_from_slice(&sums[..rest.len()]);
         return;
     }
@@ -368,8 +369,12 @@ fn sums_along<S: Sum>(loops: &Loops, a: Along<'_, S::Word>, b: Along<'_, S::Word
 
 /// Add the products of some rows side by side: products in vectors, then each sum in its order.
 #[inline(always)]
-fn sums_of_rows<S: Sum>(extent: usize, rows: &[Pair<'_, S::Word>; ROWS], sums: &mut [S; ROWS]) {
-    let mut products = [[S::ZERO; DEEP]; ROWS];
+fn sums_of_rows<S: Sum>(
+    extent: usize,
+    rows: &[Pair<'_, S::Word>; ROWS],
+    products: &mut [[S; DEEP]; ROWS],
+    sums: &mut [S; ROWS],
+) {
     let mut totals = *sums;
     for first in (0..extent).step_by(DEEP) {
         let count = DEEP.min(extent - first);
@@ -378,7 +383,7 @@ fn sums_of_rows<S: Sum>(extent: usize, rows: &[Pair<'_, S::Word>; ROWS], sums: &
             products[..count].iter_mut().zip(words).for_each(|(product, (&a, &b))| *product = S::product(a, b));
         }
         for k in 0..count {
-            for (total, products) in totals.iter_mut().zip(&products) {
+            for (total, products) in totals.iter_mut().zip(&*products) {
                 *total = total.plus(products[k]);
             }
         }

@@ -7,16 +7,21 @@
 //! Reading Verilator's header takes a second for each of the two, so it is precompiled, once per installation, too.
 //! `-O2` and more for the design takes seven times as long to compile and gains 1 %. Neither make nor perl is used.
 //!
-//! What was tried with a grid of 512 PEs, and its time for 1024 samples of the digits network:
+//! What was tried, and its time for the digits network:
 //!
-//! | tried | times as long |
-//! |---|---|
-//! | two threads | 0.8, with 1.5 times the processor time |
-//! | modules that are not inlined | 2.5 |
-//! | pads of 1056 words, so that their words do not share cache lines | 1.0 |
-//! | profile-guided, `-O1` or `-O2` | 0.7 or 0.6, after a training and 1 or 7 minutes more in the compiler |
+//! | tried | PEs | times as long |
+//! |---|---|---|
+//! | profile-guided, `-O1` | 64 on the simulated ULX3S | 1.02 |
+//! | profile-guided, `-O2` | 64 on the simulated ULX3S | 0.98, after 23 s more in the compiler |
+//! | profile-guided, `-O1` | 512 | 0.91 to 1.04, after 63 s more in the compiler and a training |
+//! | two threads | 64 on the simulated ULX3S | 2.5 |
+//! | two threads | 512 | 0.8, with 1.5 times the processor time |
+//! | modules that are not inlined | 512 | 2.5 |
+//! | pads of 1056 words, so that their words do not share cache lines | 512 | 1.0 |
+//! | memory in huge pages | 512 | 1.0 |
+//! | `-Os`, `-march=native` | 64 | 1.0 |
 //!
-//! A profile would pay from ten minutes of simulation on, and belongs to one program. Nor do `-Os` and `-march=native` gain anything with 64 PEs.
+//! So there is no second build by a profile: every program is a design of its own, and would need one.
 
 use super::cache::{Built, Cache, failed, hash};
 use super::installation::Installation;

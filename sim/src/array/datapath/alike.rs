@@ -72,9 +72,10 @@ impl<V: Values> Lanes<V> {
             return 0;
         }
         let emissions = self.trees.iter().filter_map(|sums| sums.emit.as_ref()).map(|emission| emission.cycle);
-        let landings = self.landings.iter().filter_map(|landing| {
-            landing.rest().find(|&(_, row)| touched(landing.pad, row)).map(|(cycle, _)| cycle)
-        });
+        let landings = self
+            .landings
+            .iter()
+            .filter_map(|landing| landing.rest().find(|&(_, row)| touched(landing.pad, row)).map(|(cycle, _)| cycle));
         let ends = emissions.filter(|&cycle| cycle >= self.now).chain(landings);
         ends.map(|cycle| cycle + 1 - self.now).fold(most, u64::min)
     }

@@ -2,7 +2,7 @@
 
 use super::generator::{Generator, Programs, Random, beats as beats_of};
 use super::{comparing, grid, with_unit};
-use arch::isa::{Address, AluInstruction, Instruction, Pad, Start, innermost};
+use arch::isa::{Address, AluInstruction, Combine, Instruction, Pad, Start, innermost};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use rand_chacha::ChaCha8Rng;
@@ -64,7 +64,7 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
         destination: rows(8, 0),
         ..AluInstruction::plain(machine)
     };
-    // Every step adds to the model, whose words at the end tell of all steps.
+    // Every step adds to the model, or subtracts from it; its words at the end tell of all steps.
     let model = rows(0, i32::from(reduce == 0));
     let mut reads = [rows(0, 1); Pad::COUNT];
     reads[Pad::Model as usize] = model;
@@ -73,6 +73,7 @@ fn between(generator: &Generator, programs: &mut Programs, reduce: u8) {
         reduce,
         reads,
         a: Pad::T0,
+        combine: if reduce == 0 { Combine::Subtract } else { Combine::Add },
         c: Start::Pad(Pad::Model),
         write: Some(Pad::Model),
         destination: model,
