@@ -163,8 +163,8 @@ impl<V: Values> Lanes<V> {
         let mut other = |line: &Option<Line>, immediate: i64| {
             line.as_ref().map_or_else(|| Second::Word(values.constant(immediate)), |line| Second::Rows(rows(line)))
         };
-        let start = other(c, if i.c == Start::Immediate { i.immediate_c.into() } else { 0 });
-        let b = other(b, i.immediate_b.into());
+        let start = other(c, if i.c == Start::Immediate { i.immediate_c } else { 0 });
+        let b = other(b, i.immediate_b);
         let (a, subtract) = (rows(a.as_ref().expect("the first factor is read")), i.combine == Combine::Subtract);
         let factors = Factors { a, b, beats: beats as usize, subtract };
         self.saturated |= values.update_rows((start, i.align), &factors, &admitted.lanes, i.finish, i.shift, words);
