@@ -28,6 +28,7 @@ mod samples;
 mod written;
 
 use crate::train::engine::EngineError;
+use crate::train::moves::Moves;
 use crate::train::ranks::Communicator;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options};
@@ -47,6 +48,8 @@ pub struct Golden {
     updates: Vec<Update>,
     descents: Vec<(Descent, Scale)>,
     ranges: Ranges,
+    /// How far steps moved each tensor, if somebody asks.
+    moves: Option<Vec<Moves>>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -99,9 +102,14 @@ impl Store {
     }
 
     /// Replace the elements for which `source` has a value; smallest and largest number that came (`low > high` if none).
-    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64 + Copy) -> (f64, f64) {
+    fn change(
+        &mut self,
+        source: &Store,
+        new: impl Fn(f64, f64) -> f64 + Copy,
+        moves: Option<&mut Moves>,
+    ) -> (f64, f64) {
         let known = source.partial.then_some(source.defined.as_slice());
-        let range = fast::replace(&mut self.values, &source.values, known, new);
+        let range = fast::replace(&mut self.values, &source.values, known, new, moves);
         // An undefined weight stays undefined unless it is replaced.
         if self.partial {
             for at in 0..self.values.len() {
@@ -167,6 +175,7 @@ impl Golden {
             updates,
             descents: descents.iter().map(|&descent| (descent, samples.scale(program, descent.gradient))).collect(),
             ranges: Ranges::of_tensors(vec![None; program.tensors.len()]),
+            moves: None,
             warnings: Vec::new(),
         };
         golden.look_once();
@@ -186,6 +195,16 @@ impl Golden {
                 fast.look = Look::Later;
             }
         }
+    }
+
+    /// From now on, count how steps move states.
+    pub(crate) fn watch_moves(&mut self) {
+        self.moves = Some(vec![Moves::default(); self.stores.len()]);
+    }
+
+    /// How steps have moved a state, if that is counted.
+    pub(crate) fn moves(&self, state: TensorId) -> Option<Moves> {
+        self.moves.as_ref().map(|moves| moves[state.0])
     }
 
     /// Set all elements of an input, label or state, row-major.
@@ -267,11 +286,12 @@ impl Golden {
     /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum. The range of what came.
     fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64 + Copy) -> (f64, f64) {
         let elements = self.stores[state.0].values.len();
+        let moves = self.moves.as_mut().map(|moves| &mut moves[state.0]);
         let range = if self.stores[source.0].values.len() > elements {
             let sum = self.stores[source.0].added_up(elements);
-            self.stores[state.0].change(&sum, new)
+            self.stores[state.0].change(&sum, new, moves)
         } else if let Ok([state, source]) = self.stores.get_disjoint_mut([state.0, source.0]) {
-            state.change(source, new)
+            state.change(source, new, moves)
         } else {
             return fast::NOTHING;
         };

@@ -17,6 +17,7 @@ use super::plan::{Beginning, Plan, Step};
 use super::samples::Scale;
 use crate::lanes::loops::{A, Access, B, Loop, Loops, OUT, Places, START};
 use crate::lanes::{self, Products, Values, begin, put_row};
+use crate::train::moves::{self, LANES, Moves};
 use arch::isa::Combine;
 use compiler::tensor::{Aggregate, Binary};
 use std::ops::Range;
@@ -261,9 +262,6 @@ fn products_of(out: &mut [f64], row: &[f64], other: &[f64], many: bool, result: 
 /// The extremes of no numbers.
 pub(super) const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
-/// Lanes in which extremes are found.
-const LANES: usize = 32;
-
 /// Smallest and largest finite numbers, lane by lane.
 struct Extremes {
     low: [f64; LANES],
@@ -341,22 +339,32 @@ pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
     both
 }
 
-/// Replace the values for which there is a new one, all or those that are known; smallest and largest finite number that came.
+/// Replace the values for which there is a new one, all or those that are known; smallest and largest finite number that came. How they moved is
+/// counted if somebody asks.
 pub(super) fn replace(
     values: &mut [f64],
     source: &[f64],
     known: Option<&[bool]>,
     new: impl Fn(f64, f64) -> f64 + Copy,
+    moves: Option<&mut Moves>,
 ) -> (f64, f64) {
-    let mut both = NOTHING;
+    let (mut both, mut moved) = (NOTHING, moves::Lanes::default());
+    let counts = moves.is_some();
     lanes::in_vectors(
         #[inline(always)]
         || {
             let mut seen = Extremes::nothing();
-            replace_and_see(values, source, known, new, &mut seen);
+            if counts {
+                replace_and_see::<true>(values, source, known, new, (&mut seen, &mut moved));
+            } else {
+                replace_and_see::<false>(values, source, known, new, (&mut seen, &mut moved));
+            }
             both = seen.both();
         },
     );
+    if let Some(moves) = moves {
+        moves.add(&moved);
+    }
     // Infinite numbers are rare: they cost a second pass.
     if both.0 == f64::NEG_INFINITY || both.1 == f64::INFINITY {
         let came = |at: usize| known.is_none_or(|known| known[at]);
@@ -367,14 +375,14 @@ pub(super) fn replace(
 
 /// The same, with what came that is infinite. What `new` holds cannot be among the values, which only an argument says.
 #[inline(always)]
-fn replace_and_see(
+fn replace_and_see<const COUNTS: bool>(
     values: &mut [f64],
     source: &[f64],
     known: Option<&[bool]>,
     new: impl Fn(f64, f64) -> f64,
-    seen: &mut Extremes,
+    (seen, moves): (&mut Extremes, &mut moves::Lanes),
 ) {
-    let (mut low, mut high) = (seen.low, seen.high);
+    let (mut low, mut high, mut moved) = (seen.low, seen.high, *moves);
     let mut first = 0;
     let (parts, rest) = values.as_chunks_mut::<LANES>();
     let (sources, rest_of_source) = source.as_chunks::<LANES>();
@@ -383,17 +391,22 @@ fn replace_and_see(
         if all_known(known, first) {
             for n in 0..LANES {
                 let value = new(values[n], source[n]);
+                if COUNTS {
+                    moved.count(n, values[n], value);
+                }
                 values[n] = value;
                 low[n] = if value < low[n] { value } else { low[n] };
                 high[n] = if value > high[n] { value } else { high[n] };
             }
         } else {
-            replace_known(values, source, known.map(|known| &known[first..]), &new, (&mut low[0], &mut high[0]));
+            let known = known.map(|known| &known[first..]);
+            replace_known(values, source, known, &new, (&mut low[0], &mut high[0], &mut moved));
         }
         first += LANES;
     }
-    replace_known(rest, rest_of_source, known.map(|known| &known[first..]), &new, (&mut low[0], &mut high[0]));
-    (seen.low, seen.high) = (low, high);
+    let known = known.map(|known| &known[first..]);
+    replace_known(rest, rest_of_source, known, &new, (&mut low[0], &mut high[0], &mut moved));
+    (seen.low, seen.high, *moves) = (low, high, moved);
 }
 
 #[inline(always)]
@@ -413,11 +426,12 @@ fn replace_known(
     source: &[f64],
     known: Option<&[bool]>,
     new: impl Fn(f64, f64) -> f64,
-    (low, high): (&mut f64, &mut f64),
+    (low, high, moved): (&mut f64, &mut f64, &mut moves::Lanes),
 ) {
     for (n, (value, &source)) in values.iter_mut().zip(source).enumerate() {
         if known.is_none_or(|known| known[n]) {
-            *value = new(*value, source);
+            let before = std::mem::replace(value, new(*value, source));
+            moved.count(n, before, *value);
             *low = if *value < *low { *value } else { *low };
             *high = if *value > *high { *value } else { *high };
         }

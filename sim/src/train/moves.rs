@@ -35,37 +35,57 @@ impl Moves {
     }
 
     /// Look at a weight before and after an update, after which what was before is what is now.
-    pub(super) fn update(&mut self, before: &mut [f64], after: &[f64]) {
-        let (mut moved, mut distance) = ([0; LANES], [0.0; LANES]);
+    pub(crate) fn update(&mut self, before: &mut [f64], after: &[f64]) {
+        let mut lanes = Lanes::default();
         in_vectors(
             #[inline(always)]
             || {
                 let (rows, rest) = before.as_chunks_mut::<LANES>();
                 let (after, rest_after) = after.as_chunks::<LANES>();
                 for (before, after) in rows.iter_mut().zip(after) {
-                    look(&mut moved, &mut distance, before, after);
+                    lanes.look(before, after);
                 }
-                look(&mut moved, &mut distance, rest, rest_after);
+                lanes.look(rest, rest_after);
             },
         );
-        self.moved += moved.iter().sum::<u64>();
-        self.distance += distance.iter().sum::<f64>();
+        self.add(&lanes);
+    }
+
+    /// What was counted in lanes.
+    pub(crate) fn add(&mut self, lanes: &Lanes) {
+        self.moved += lanes.moved.iter().sum::<u64>();
+        self.distance += lanes.distance.iter().sum::<f64>();
     }
 }
 
 /// Distances that are added up side by side, always so many: the sum is the same on every processor.
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
-/// Count each element in its lane.
+/// Moves of the elements whose places have the same remainder.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lanes {
+    moved: [u64; LANES],
+    distance: [f64; LANES],
+}
+
 #[allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processor")]
-#[inline(always)]
-fn look(moved: &mut [u64; LANES], distance: &mut [f64; LANES], before: &mut [f64], after: &[f64]) {
-    for (((moved, distance), before), &after) in moved.iter_mut().zip(distance).zip(before).zip(after) {
-        let way = after - *before;
+impl Lanes {
+    /// Count each element in its lane.
+    #[inline(always)]
+    fn look(&mut self, before: &mut [f64], after: &[f64]) {
+        for (lane, (before, &after)) in before.iter_mut().zip(after).enumerate() {
+            self.count(lane, *before, after);
+            *before = after;
+        }
+    }
+
+    /// Count one.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, lane: usize, before: f64, after: f64) {
+        let way = after - before;
         let moves = before.to_bits() != after.to_bits() && way.is_finite();
-        *moved += u64::from(moves);
-        *distance += if moves { way.abs() } else { 0.0 };
-        *before = after;
+        self.moved[lane] += u64::from(moves);
+        self.distance[lane] += if moves { way.abs() } else { 0.0 };
     }
 }
 

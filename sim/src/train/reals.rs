@@ -2,7 +2,7 @@
 
 use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, NamedValues, Run, Signature, Step};
-use crate::train::moves::{AllMoves, Watched, Weight};
+use crate::train::moves::{AllMoves, Weight};
 use crate::train::ranks::Communicator;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
@@ -24,8 +24,6 @@ struct Fed {
     fields: Vec<(TensorId, usize)>,
     prediction: Option<TensorId>,
     weights: Vec<(String, TensorId)>,
-    /// Of a program that updates weights.
-    watched: Option<Watched>,
 }
 
 /// Weights by name; what has no value counts as 0.
@@ -52,9 +50,6 @@ impl Fed {
                 self.golden.set(id, &given[field]);
             }
             step(&mut self.golden)?;
-            if let Some(watched) = &mut self.watched {
-                watched.update(weights(&self.golden, &self.weights));
-            }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.
                 run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
@@ -92,9 +87,11 @@ impl Reals {
         }
         let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
         let prediction = named.filter(|_| !matches!(options.keep, Keep::Training { .. })).map(|&(_, id)| id);
-        let watched = matches!(options.keep, Keep::Training { .. }).then(Watched::default);
-        let fed = Fed { golden: Golden::with(program, options), fields, prediction, weights, watched };
-        Reals { fed, ranks: None }
+        let mut golden = Golden::with(program, options);
+        if matches!(options.keep, Keep::Training { .. }) {
+            golden.watch_moves();
+        }
+        Reals { fed: Fed { golden, fields, prediction, weights }, ranks: None }
     }
 
     /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
@@ -108,10 +105,6 @@ impl Engine for Reals {
     fn load(&mut self, model: &NamedValues) {
         for (name, id) in &self.fed.weights {
             self.fed.golden.set(*id, &model[name]);
-        }
-        let fed = &mut self.fed;
-        if let Some(watched) = &mut fed.watched {
-            watched.begin(weights(&fed.golden, &fed.weights));
         }
     }
 
@@ -131,7 +124,8 @@ impl Engine for Reals {
     }
 
     fn moves(&self) -> AllMoves {
-        self.fed.watched.as_ref().map_or_else(AllMoves::new, Watched::all)
+        let moves = |(name, id): &(String, TensorId)| Some((name.clone(), self.fed.golden.moves(*id)?));
+        self.fed.weights.iter().filter_map(moves).collect()
     }
 }
 
