@@ -186,9 +186,10 @@ pub struct SimulatedLine {
 const BITS: u64 = 10;
 /// Cycles of a byte at the fastest rate of a serial port.
 const FAST: u32 = BITS as u32 * LEAST_DIVISOR;
-/// The same while samples go to the store, and for predictions after a training, whose cycles do not count: more than the host link takes for it,
-/// and than an SDRAM takes for its share of a row. At 2 the board refuses words.
-const FASTEST: u32 = 4;
+/// The same while samples go to the store: more than an SDRAM takes for its share of a row.
+const STORED: u32 = 6;
+/// The same for predictions after a training, whose cycles do not count: more than the host link takes for it. At 2 it refuses words.
+const UNCOUNTED: u32 = 3;
 /// Cycles after which a line counts as silent: longer than any answer takes to begin.
 const SILENCE: u32 = 20_000;
 /// Cycles between two looks at the line.
@@ -248,8 +249,8 @@ impl SimulatedLine {
     fn pace(&self) -> u32 {
         let settled = self.spent.lock().unwrap_or_else(PoisonError::into_inner).settled;
         match self.phase {
-            Phase::Upload => FASTEST,
-            Phase::Talk if settled => FASTEST,
+            Phase::Upload => STORED,
+            Phase::Talk if settled => UNCOUNTED,
             Phase::Talk | Phase::Play => FAST,
         }
     }
