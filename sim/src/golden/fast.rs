@@ -440,7 +440,7 @@ fn replace_known(
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, NOTHING, extremes};
+    use super::{LANES, Moves, NOTHING, extremes};
     use crate::golden::Golden;
     use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
     use compiler::language::{self, Language};
@@ -492,6 +492,8 @@ mod tests {
         let mut fast = Golden::with(program, options);
         let mut slow = fast.clone();
         slow.plans.iter_mut().for_each(|plan| plan.fast = None);
+        fast.watch_moves();
+        let mut moves = vec![Moves::default(); program.tensors.len()];
         assert!(fast.plans.iter().filter(|plan| plan.fast.is_some()).count() > 3, "{program}");
         let ids = || program.tensors.iter().enumerate().map(|(id, tensor)| (TensorId(id), &tensor.role));
         for step in 0..3 {
@@ -504,9 +506,14 @@ mod tests {
                     slow.set(id, &values);
                 }
             }
+            let before: Vec<Vec<f64>> = fast.stores.iter().map(|store| store.values.clone()).collect();
             fast.step().expect("no value errors");
             slow.step().expect("no value errors");
-            for (id, _) in ids() {
+            for (id, role) in ids() {
+                if *role == Role::State {
+                    moves[id.0].update(&mut before[id.0].clone(), &fast.stores[id.0].values);
+                    assert_eq!(fast.moves(id), Some(moves[id.0]), "{} in step {step}", program.tensors[id.0].name);
+                }
                 let bits = |golden: &Golden| -> Vec<Option<u64>> {
                     golden.value(id).map(|value| value.map(f64::to_bits)).collect()
                 };
