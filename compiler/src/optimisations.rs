@@ -14,6 +14,8 @@ pub enum Optimisation {
     Digits,
     /// [`scales_into_sums`](crate::canonical::sums::scales::scales_into_sums)
     Scales,
+    /// [`starts_into_sums`](crate::canonical::sums::starts::starts_into_sums)
+    Starts,
     /// [`fixed::lower`](crate::fixed::lower)
     Quotients,
     /// [`fixed::lower`](crate::fixed::lower)
@@ -50,7 +52,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 16] = [
     Row {
         optimisation: Optimisation::Digits,
         name: "digits",
@@ -60,6 +62,11 @@ const ROWS: [Row; 15] = [
         optimisation: Optimisation::Scales,
         name: "scales",
         does: "a power of two between a sum and a function is part of the sum",
+    },
+    Row {
+        optimisation: Optimisation::Starts,
+        name: "starts",
+        does: "a weight that is added to a sum, such as a bias, is where the sum starts",
     },
     Row {
         optimisation: Optimisation::Quotients,

@@ -18,6 +18,7 @@
 //! | [`sums::scales`] | moves powers of two from before a function into the sum before it |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
+//! | [`sums::starts`] | lets a sum start with the weight that is added to it |
 //! | [`sums::chain`] | shortens what a small step waits for |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
 //! | [`steps`] | what changes a weight becomes one term beside it, where its rounding is not that of other sums |

@@ -1,7 +1,7 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten, units};
-use super::sums::{chain, exponentials, rates, scales};
+use super::sums::{chain, exponentials, rates, scales, starts};
 use super::{
     Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, spelled, split, steps,
     update,
@@ -114,6 +114,11 @@ pub const PASSES: &[Pass] = &[
     ),
     pass!(split::split_into_primitives, "each nest becomes nests of one operation"),
     pass!(duplicate::share_duplicates, "what is computed twice is computed once"),
+    pass!(
+        starts::starts_into_sums,
+        "a weight that is added to a sum is where the sum starts",
+        Some(Optimisation::Starts)
+    ),
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
     pass!(chain::shorten_chains, "the parts of a difference go into the sum that waits for it"),
     pass!(align::align_origins, "temporaries count their elements as the tensors around them do"),

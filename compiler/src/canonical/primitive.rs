@@ -29,6 +29,13 @@ pub enum Atom {
     Constant(f64),
 }
 
+impl Atom {
+    /// The tensor of an element.
+    pub(crate) fn tensor(&self) -> Option<TensorId> {
+        if let Atom::Read(tensor, _) = self { Some(*tensor) } else { None }
+    }
+}
+
 /// What a primitive nest computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Primitive {

@@ -444,10 +444,7 @@ impl<'a> Formats<'a> {
             let room = best_fraction(low, high, self.numbers.word) - self.fraction(tensor);
             (room > 0 && self.copies.fraction(tensor).is_none() && tensor != nest.out).then_some((room, tensor))
         };
-        let tensors = factors.iter().filter_map(|atom| match atom {
-            Atom::Read(tensor, _) => room(*tensor),
-            Atom::Constant(_) => None,
-        });
+        let tensors = factors.iter().filter_map(|atom| room(atom.tensor()?));
         let (room, tensor) = tensors.max_by_key(|&(room, tensor)| (room, std::cmp::Reverse(tensor)))?;
         Some(Change::Fine(number, tensor, self.fraction(tensor) + room.min(more)))
     }
@@ -466,7 +463,12 @@ impl<'a> Formats<'a> {
                 let room = (self.numbers.accumulator - self.numbers.word) as i32;
                 self.lower(nest.out, points.start + room.min(63), "its source has far fewer bits", nest);
                 let points = self.points(nest.out, start, product, (square, scale), negative);
-                self.within(nest, points.product - points.start, points.product - self.fraction(nest.out), &[]);
+                let shift = points.product - self.fraction(nest.out);
+                if nest.out.0 >= self.copies.from && shift > 63 {
+                    self.change = Some(Change::Nothing(number));
+                    return;
+                }
+                self.within(nest, points.product - points.start, shift, &[]);
             }
             return;
         };
@@ -502,13 +504,7 @@ impl<'a> Formats<'a> {
             self.lower(*tensor, points.product, "what is added to it has no more bits", nest);
         }
         let shift = if negative { 0 } else { points.product - self.fraction(nest.out) };
-        let factors: Vec<TensorId> = [a, b]
-            .into_iter()
-            .filter_map(|atom| match atom {
-                Atom::Read(tensor, _) => Some(*tensor),
-                Atom::Constant(_) => None,
-            })
-            .collect();
+        let factors: Vec<TensorId> = [a, b].into_iter().filter_map(Atom::tensor).collect();
         let points = self.points(nest.out, start, product, (square, scale), negative);
         self.within(nest, points.product - points.start, shift, &factors);
         if !self.covered(nest, start, product, (square, scale), negative).0 {

@@ -531,17 +531,10 @@ impl Lowering<'_> {
             free: nest.free,
             out: self.number[state.0],
             out_index: nest.out_index.clone(),
-            kind: Kind::MultiplyAdd {
-                start: Some(Operand::Read { tensor: self.number[nest.out.0], index: nest.out_index.clone() }),
-                align: 0,
-                product: None,
-                scale: 0,
-                square: false,
-                combine: Combine::Add,
-                shift: 0,
-                finish: Finish::Round,
-                bound: SumBound::Formats,
-            },
+            kind: Kind::exact(
+                Some(Operand::Read { tensor: self.number[nest.out.0], index: nest.out_index.clone() }),
+                None,
+            ),
             origin: nest.origin.clone(),
         }
     }

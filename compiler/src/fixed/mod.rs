@@ -285,6 +285,21 @@ pub enum Kind<O = Operand> {
 }
 
 impl<O> Kind<O> {
+    /// A word, a product, or the sum of both, in whose format its result is: nothing is shifted.
+    pub(crate) fn exact(start: Option<O>, product: Option<(O, O)>) -> Kind<O> {
+        Kind::MultiplyAdd {
+            start,
+            align: 0,
+            product,
+            square: false,
+            scale: 0,
+            combine: Combine::Add,
+            shift: 0,
+            finish: Finish::Round,
+            bound: SumBound::Formats,
+        }
+    }
+
     /// The same of other operands.
     pub fn map<P>(&self, mut other: impl FnMut(&O) -> P) -> Kind<P> {
         match *self {

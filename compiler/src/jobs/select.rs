@@ -9,9 +9,10 @@ use super::lanes::{Bound, Lanes};
 use super::{Program, Storage, StorageId};
 use crate::fixed::{self, Kind, Operand, Operation};
 use crate::placed::cost::{Route, local_count, route};
+use crate::placed::legal::{constants, legal};
 use crate::placed::reshard::{Reshard, Turn, crossing, last_columns};
 use crate::placed::tile::{self, When};
-use crate::placed::{self, Axis, constants, legal, padding};
+use crate::placed::{self, Axis, padding};
 use crate::tensor::{Affine, IterId, TensorId};
 use arch::division::Rounding;
 use arch::isa::{Combine, Finish, RootFunction};
@@ -237,11 +238,11 @@ impl Context<'_> {
     }
 }
 
-/// Turn a placed program into jobs. It is made legal first ([`mod@legal`]).
+/// Turn a placed program into jobs. It is made legal first ([`legal()`]).
 ///
 /// Where a step is a tile, each sum over the batch gets words of the gradient pad.
 pub(crate) fn select(placed: &placed::Program, machine: &Machine) -> Program {
-    let placed = legal::legal(placed, machine);
+    let placed = legal(placed, machine);
     let program = &placed.fixed;
     let tensors = program.tensors.iter().zip(&placed.tensors).zip(&placed.pieces);
     let storages: Vec<Storage> =

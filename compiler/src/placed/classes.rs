@@ -7,7 +7,8 @@
 //! iterators, or of something that the trees cannot do, stays inside the PE.
 
 use super::carries;
-use crate::fixed::{Finish, Kind, Program, for_each_access};
+use super::legal::starts;
+use crate::fixed::{Program, for_each_access};
 use arch::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,17 +80,8 @@ fn classes(program: &Program) -> Classes {
             }
         });
         // What the trees cannot do is summed (or chained) inside the PE.
-        let inside = match &operation.kind {
-            Kind::Product { .. } => true,
-            // Every PE would add the start; the largest of several that start alike is the same.
-            Kind::MultiplyAdd { start, combine, finish, .. } => {
-                start.is_some() && !combine.compares() || *finish == Finish::Negative
-            }
-            Kind::Divide { .. } | Kind::Function { .. } => false,
-        };
-        if inside {
-            own[operation.free..].iter().for_each(|&node| local[node] = true);
-        }
+        let inside = own.iter().enumerate().filter(|&(iterator, _)| starts::stays_inside(operation, iterator));
+        inside.for_each(|(_, &node)| local[node] = true);
     }
     let mut root = |node: &mut usize| *node = find(&mut parents, *node);
     tensors.iter_mut().flatten().for_each(&mut root);

@@ -1,6 +1,7 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
 use super::axis::Axis;
+use super::legal::starts;
 use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::optimisations::{Disabled, Optimisation};
@@ -150,24 +151,25 @@ impl Cost {
         if let (Some(crossing), Some(_)) = (reshard::crossing(machine), reshard.and_then(|reshard| reshard.across())) {
             beats *= u64::from(crossing.of_rows);
         }
-        let compute = match route {
-            Route::Inside => match &operation.kind {
-                Kind::Product { .. } => beats * timing::alu_to_alu(machine),
-                _ => beats + timing::alu_to_alu(machine),
-            },
-            Route::Tree { unit, by_column } => {
-                let function = matches!(operation.kind, Kind::Function { .. });
-                let passes = if by_column { u64::from(machine.pes_per_pu()) } else { 1 };
-                let interval = match operation.kind {
-                    Kind::Divide { .. } => timing::division_interval(machine),
-                    _ => 1,
-                };
-                beats * passes * interval
-                    + timing::alu_to_root(machine, unit)
-                    + timing::root_to_move(unit, function)
-                    + timing::move_to_alu(machine)
-            }
-        };
+        let compute = starts::copied(program, operation, axes, machine)
+            + match route {
+                Route::Inside => match &operation.kind {
+                    Kind::Product { .. } => beats * timing::alu_to_alu(machine),
+                    _ => beats + timing::alu_to_alu(machine),
+                },
+                Route::Tree { unit, by_column } => {
+                    let function = matches!(operation.kind, Kind::Function { .. });
+                    let passes = if by_column { u64::from(machine.pes_per_pu()) } else { 1 };
+                    let interval = match operation.kind {
+                        Kind::Divide { .. } => timing::division_interval(machine),
+                        _ => 1,
+                    };
+                    beats * passes * interval
+                        + timing::alu_to_root(machine, unit)
+                        + timing::root_to_move(unit, function)
+                        + timing::move_to_alu(machine)
+                }
+            };
         let local = axes.iter().chain(out).all(|axis| *axis == Axis::Local);
         Some(if unit && local && route == Route::Inside && can_be_scalar(program, operation) {
             Cost { scalar: compute, ..Cost::default() }

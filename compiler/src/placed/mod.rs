@@ -18,7 +18,7 @@
 //! | [`layouts`] | the axis of each index by itself, in programs of many classes, by [variable elimination](layouts::eliminate) |
 //! | [`reshard`] | which results lie elsewhere than where they are computed |
 //! | [`padding`] | what is computed beyond the end of an index |
-//! | [`legal`] | what has to be a tensor or an operation of its own: [`slices`], [`constants`], [`write_back`] |
+//! | [`legal`] | what has to be a tensor or an operation of its own: [`legal::slices`], [`legal::constants`], [`legal::starts`], [`legal::write_back`] |
 //!
 //! The laws, checked by [`verify()`] (beside those of [`crate::fixed`]):
 //!
@@ -37,7 +37,6 @@ pub(crate) mod axis;
 pub(crate) mod blocks;
 pub(crate) mod carries;
 pub(crate) mod classes;
-pub(crate) mod constants;
 pub(crate) mod cost;
 pub(crate) mod doubles;
 pub(crate) mod firsts;
@@ -48,18 +47,16 @@ pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod reshard;
 pub mod shares;
-pub(crate) mod slices;
 pub(crate) mod text;
 pub(crate) mod tile;
 mod verify;
 pub(crate) mod windows;
-pub(crate) mod write_back;
 
 pub use axis::Axis;
 pub use verify::{laws, verify};
 
-use crate::fixed::{self, Role, Tensor};
-use crate::tensor::{Affine, IterId};
+use crate::fixed::{self, Operation, Role, Tensor};
+use crate::tensor::{Affine, IterId, TensorId};
 
 /// A program with an axis for each index.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,5 +119,27 @@ impl Program {
         let tensors = fixed.tensors.iter().map(|tensor| vec![Axis::Local; tensor.shape.len()]).collect();
         let iterators = fixed.operations.iter().map(|operation| vec![Axis::Local; operation.iterators.len()]).collect();
         Program { fixed, tensors, iterators, pieces, tile }
+    }
+
+    /// The same without operations, and those, to be added again with others between them.
+    fn taken_apart(&self) -> (Program, impl Iterator<Item = (&Operation, &Vec<Axis>)>) {
+        let fixed = fixed::Program { operations: Vec::new(), ..self.fixed.clone() };
+        (Program { fixed, iterators: Vec::new(), ..self.clone() }, self.fixed.operations.iter().zip(&self.iterators))
+    }
+
+    /// One operation more, whose iterators lie on these axes.
+    fn add(&mut self, operation: Operation, axes: Vec<Axis>) {
+        self.fixed.operations.push(operation);
+        self.iterators.push(axes);
+    }
+
+    /// One temporary more, by a name that begins so, whose dimensions lie on these axes.
+    fn add_temporary(&mut self, tensor: Tensor, axes: Vec<Axis>) -> TensorId {
+        let id = TensorId(self.fixed.tensors.len());
+        let name = format!("{}.{}", tensor.name, id.0);
+        self.fixed.tensors.push(Tensor { name, role: Role::Temporary, columns: None, ..tensor });
+        self.tensors.push(axes);
+        self.pieces.push(None);
+        id
     }
 }

@@ -231,7 +231,7 @@ impl Reshard {
             Turn::Spread(_) => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
             Turn::Swap(_) if compares => false,
             Turn::Inside | Turn::Lanes(_) | Turn::Swap(_) => !starts && operation.free == operation.iterators.len(),
-            Turn::Across => !starts,
+            Turn::Across => !starts || !function && operation.free < operation.iterators.len(),
         };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }
     }

@@ -1,10 +1,10 @@
 //! The laws of a placed program, checked.
 
 use super::axis::Axis;
-use super::cost::{Route, route};
+use super::legal::starts;
 use super::reshard::{self, Reshard};
 use super::{Program, padding, tile};
-use crate::fixed::{self, Finish, Kind, Operation, Role, for_each_access};
+use crate::fixed::{self, Operation, Role, for_each_access};
 use crate::laws::{Check, Entity, Fault, Laws, Report, Stage, ensure, law, stop_at};
 use crate::tensor::{Affine, IterId};
 use arch::machine::Machine;
@@ -88,17 +88,8 @@ fn verify_operation(program: &Program, operation: &Operation, axes: &[Axis], mac
     let reshard = reshard.ok().flatten();
     let masks = reshard::masks_exist(&program.fixed, operation, axes, reshard);
     law!(5, masks.is_met(operation, machine), "no mask holds a tall iterator to its elements");
-    let inside = match &operation.kind {
-        Kind::Product { .. } => true,
-        Kind::MultiplyAdd { start, combine, finish, .. } => {
-            start.is_some() && !combine.compares() || *finish == Finish::Negative
-        }
-        Kind::Divide { .. } | Kind::Function { .. } => false,
-    };
-    let summed = axes[operation.free..].iter().all(|axis| *axis == Axis::Local);
-    law!(6, !inside || summed, "the trees cannot do this sum");
-    let stays = route(operation, axes, reshard) == Route::Inside;
-    law!(6, !inside || reshard.is_some() || stays, "the trees cannot do this");
+    let stays = (0..axes.len()).all(|i| axes[i] == Axis::Local || !starts::stays_inside(operation, i));
+    law!(6, stays, "the trees cannot do this sum");
     Ok(())
 }
 
@@ -290,7 +281,6 @@ w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
             (3, INSIDE, "tensor %0 on [local]", "tensor %0 on [grid]"),
             (3, INSIDE, "operation %0 on [local, local]", "operation %0 on [row, local]"),
             (4, INSIDE, "tensor %2 on [local]", "tensor %2 on [grid]"),
-            (6, SUM, "round(+ w", "round(y << 8 + w"),
             (
                 6,
                 &SIGN.replace("tensor %0 on [local]", "tensor %0 on [grid]"),
@@ -310,8 +300,9 @@ w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
         ] {
             assert_eq!(first(of(text, from, to)).0, law, "{to}");
         }
-        // The trees compare a start with what they find, and do not add it.
+        // The trees compare a start with what they find; one that is added lies in the first PE.
         assert_eq!(of(SUM, "round(+ w", "round(y << 8 max w"), Ok(()));
+        assert_eq!(of(SUM, "round(+ w", "round(y << 8 + w"), Ok(()));
     }
 
     /// Where the elements of an output lie in the whole tensor, and how many that has.

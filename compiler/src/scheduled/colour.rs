@@ -10,6 +10,7 @@ use crate::fixed::Role;
 use crate::jobs::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
 use crate::jobs::{self, Storage, StorageId};
 use arch::isa::Pad;
+use std::collections::BTreeSet;
 
 /// A program whose storages have pads, with the copies that became necessary.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,25 +46,27 @@ fn distinct_reads(job: &Job) -> Vec<Access> {
     reads
 }
 
-/// Copy one operand of a job into a new temporary, laid out in the order of the loops it depends on.
-fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) -> Job {
-    let source = storages[operand.storage.0].clone();
-    let copy = StorageId(storages.len());
+/// Copy one operand of a job into a new temporary, laid out in the order of the loops it depends on; nothing new where one of these copies is it.
+fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>, known: &[&Job]) -> Option<Job> {
     let used: Vec<usize> = (0..job.loops.len()).filter(|&l| operand.strides[l] != 0).collect();
     let loops: Vec<u32> = used.iter().map(|&l| job.loops[l]).collect();
-    let words: u32 = loops.iter().product();
     let mut strides = vec![0; job.loops.len()];
     let mut step = 1;
     for &l in used.iter().rev() {
         strides[l] = step;
         step *= i64::from(job.loops[l]);
     }
-    let name = format!("{}.copy{}", source.name, copy.0);
-    storages.push(Storage::copy_of(&source, name.clone(), words));
     let pick = |all: &[i64]| used.iter().map(|&l| all[l]).collect::<Vec<i64>>();
     let from = Access { strides: pick(&operand.strides), ..operand.clone() };
-    let to = Access { storage: copy, offset: 0, strides: pick(&strides) };
-    let replacement = Access { storage: copy, offset: 0, strides };
+    let copies = Copies { engines: job.on == Datapath::Engines, scalar: job.on == Datapath::Scalar };
+    // What is needed in the last tile only is copied there only.
+    let counts = if job.counts == Counts::Last { Counts::Last } else { Counts::Every };
+    let is_same = |copy: &&&Job| {
+        copy.a.as_ref() == Some(&from) && (copy.on, &copy.counts, &copy.loops) == (job.on, &counts, &loops)
+    };
+    let same = known.iter().find(is_same).and_then(|copy| Some(copy.write()?.storage));
+    let storage = same.unwrap_or(StorageId(storages.len()));
+    let replacement = Access { storage, offset: 0, strides: strides.clone() };
     let replace = |access: &mut Access| {
         if access == operand {
             *access = replacement.clone();
@@ -76,27 +79,20 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
     if let Some(Source::Access(access)) = &mut job.c {
         replace(access);
     }
-    let copies = Copies { engines: job.on == Datapath::Engines, scalar: job.on == Datapath::Scalar };
-    // What is needed in the last tile only is copied there only.
-    let counts = if job.counts == Counts::Last { Counts::Last } else { Counts::Every };
-    Job {
-        on: job.on,
-        copies,
-        counts,
-        ..Job::copy(job.origin.clone(), format!("{name} copy"), loops, from, Sink::Pad(to))
+    if same.is_some() {
+        return None;
     }
+    let source = &storages[operand.storage.0];
+    let name = format!("{}.copy{}", source.name, storage.0);
+    storages.push(Storage::copy_of(source, name.clone(), loops.iter().product()));
+    let to = Sink::Pad(Access { storage, offset: 0, strides: pick(&strides) });
+    let what = format!("{name} copy");
+    Some(Job { on: job.on, copies, counts, ..Job::copy(job.origin.clone(), what, loops, from, to) })
 }
 
-/// Choose a pad for every storage; insert copies where operands collide.
-pub(crate) fn colour(program: &jobs::Program) -> Coloured {
-    colour_with(program, &[])
-}
-
-/// The same where some temporaries lie in the model pad.
-pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Coloured {
-    let (mut storages, jobs) = (program.storages.clone(), &program.jobs);
-    let mut from_bus = vec![false; storages.len()];
-    let mut in_unit = from_bus.clone();
+/// By storage whether a bus or the scalar unit writes it in PEs, and whether it lies in the pads of the scalar unit.
+fn written_by(jobs: &[Job], storages: usize) -> (Vec<bool>, Vec<bool>) {
+    let (mut from_bus, mut in_unit) = (vec![false; storages], vec![false; storages]);
     for job in jobs {
         if let (true, Some(write)) = (job.copies.scalar || job.on == Datapath::Scalar, job.write()) {
             in_unit[write.storage.0] = true;
@@ -107,6 +103,18 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
             Sink::Output => {}
         }
     }
+    (from_bus, in_unit)
+}
+
+/// Choose a pad for every storage; insert copies where operands collide.
+pub(crate) fn colour(program: &jobs::Program) -> Coloured {
+    colour_with(program, &[])
+}
+
+/// The same where some temporaries lie in the model pad.
+pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Coloured {
+    let (mut storages, jobs) = (program.storages.clone(), &program.jobs);
+    let (mut from_bus, mut in_unit) = written_by(jobs, storages.len());
     let fixed = |storage: &Storage, bus: bool| match choices(storage, bus)[..] {
         [pad] => Some(pad),
         _ => None,
@@ -115,8 +123,9 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
     for storage in in_model {
         pads[storage.0] = Some(Pad::Model);
     }
+    let written: BTreeSet<StorageId> = jobs.iter().filter_map(Job::write).map(|access| access.storage).collect();
     let mut queue: Vec<Job> = jobs.iter().rev().cloned().collect();
-    let mut jobs = Vec::new();
+    let (mut jobs, mut copies): (Vec<Job>, Vec<Job>) = (Vec::new(), Vec::new());
     while let Some(mut job) = queue.pop() {
         let mut taken: Vec<Pad> = Vec::new();
         let mut collision = None;
@@ -142,12 +151,22 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
             }
         }
         if let Some(access) = collision {
-            let copy = copy_operand(&access, &mut job, &mut storages);
+            // What nothing writes is the same in a copy that was made before.
+            let known = |copy: &&Job| {
+                let storage = copy.write().map_or(0, |access| access.storage.0);
+                !written.contains(&access.storage) && pads[storage].is_some_and(|pad| !taken.contains(&pad))
+            };
+            let known: Vec<&Job> = copies.iter().filter(known).collect();
+            let Some(copy) = copy_operand(&access, &mut job, &mut storages, &known) else {
+                queue.push(job);
+                continue;
+            };
             let free = computed().find(|pad| !taken.contains(pad));
             pads.push(Some(free.expect("the other operands leave one of them")));
             from_bus.push(job.on == Datapath::Scalar);
             in_unit.push(job.on == Datapath::Scalar);
             queue.push(job);
+            copies.push(copy.clone());
             queue.push(copy);
             continue;
         }

@@ -115,7 +115,9 @@ fn compile_within(
         }
     }
     let (mut found, roomy) = tried.expect("one depth at least is tried")?;
-    let image = found.image(&roomy)?;
+    // With fewer loops what leaves may take more instructions.
+    let loops = spec.loops.or(Some(found.image(&roomy)?.loops()));
+    let image = found.image(&machine(MachineSpec { loops, ..MachineSpec::from(roomy.clone()) })?)?;
     let mut used = found.words();
     if image.tiles > 1 {
         // Also where no sum waits: tiles are counted only where there are pads for them.
@@ -123,10 +125,8 @@ fn compile_within(
     }
     let longest = longest(&image) + found.instructions_behind();
     let across = image.moves.iter().any(|moves| moves.instruction.source == Unit::Across);
-    let fitted = MachineSpec {
-        loops: spec.loops.or(Some(image.loops())),
-        ..fitted(spec, &roomy, used, longest as u32, [!image.scalar.is_empty(), across])
-    };
+    let fitted =
+        MachineSpec { loops, ..fitted(spec, &roomy, used, longest as u32, [!image.scalar.is_empty(), across]) };
     // Nothing differs but depths, and a scalar unit and buses that are not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;
     if longest as u32 > image.machine.program_depth() {

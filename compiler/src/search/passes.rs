@@ -16,8 +16,9 @@ use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::optimisations::Disabled;
 use crate::placed::carries::strides;
 use crate::placed::cost::Cost;
+use crate::placed::legal::{constants, slices, starts, write_back};
 use crate::placed::place::Places;
-use crate::placed::{self, blocks, constants, doubles, firsts, layouts, pieces, slices, tile, windows, write_back};
+use crate::placed::{self, blocks, doubles, firsts, layouts, pieces, tile, windows};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -104,12 +105,17 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "slices",
         does: "placed: an element that is read by its number becomes a tensor",
-        run: |text, machine| of_placed(text, machine, |p, _| slices::slices(p)),
+        run: |text, machine| of_placed(text, machine, slices::slices),
     },
     Pass {
         name: "constants",
         does: "placed: a constant divisor becomes a tensor",
         run: |text, machine| of_placed(text, machine, |p, _| constants::spell_out(p)),
+    },
+    Pass {
+        name: "starts",
+        does: "placed: a sum over PEs starts with a copy that is 0 in all of them but the first",
+        run: |text, machine| of_placed(text, machine, starts::starts),
     },
     Pass {
         name: "write_back",

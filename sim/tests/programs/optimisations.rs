@@ -2,6 +2,7 @@
 
 mod scales;
 mod squares;
+mod starts;
 
 use crate::made_up::values;
 use arch::machine::MachineSpec;
@@ -81,6 +82,8 @@ fn cycles(optimisation: Optimisation, climbed: impl Fn(Disabled) -> Climb) -> (f
 
 const RECOMMENDER: &str = include_str!("../../../programs/recommender.t");
 const LAYERS: &str = include_str!("../../../programs/backpropagation.t");
+const BIAS: &str = "mu = 0.01; model_input x[64]; model_output y[32]; model w[32][64], b[32]; gradient g[32][64] -> w, e[32] -> b;
+    iterator i[0:64]; iterator j[0:32]; h[j] = sigmoid(sum[i](w[j][i] * x[i]) + b[j]); e[j] = h[j] - y[j]; g[j][i] = e[j] * x[i];";
 const NETWORK: &str = include_str!("../../../programs/backpropagation4.t");
 
 #[test]
@@ -112,6 +115,7 @@ fn each_makes_a_program_faster() {
                  D(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k))  P(i,j) = exp(-0.0625 * D(i,j)) }",
                 optimisation,
             ),
+            Optimisation::Starts => cycles(optimisation, training(BIAS, "")),
             Optimisation::Copies => of(
                 "def f(float(16,16) A) -> (D) { B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j) }",
                 optimisation,

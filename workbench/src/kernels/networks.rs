@@ -22,8 +22,8 @@ use std::time::Instant;
 
 /// The table of networks.
 pub const TABLE: &str = "programs/networks.toml";
-/// Words of input per cycle, bits of a word.
-const MACHINE: [(&str, u32); 2] = [("stream_words", 16), ("word", 16)];
+/// Words of input per cycle, bits of a word, beats of output that wait.
+const MACHINE: [(&str, u32); 3] = [("stream_words", 16), ("word", 16), ("output_fifo", 64)];
 
 /// A network on a grid.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -120,7 +120,9 @@ pub fn read() -> Result<Vec<Network>, Failure> {
 pub fn measure(network: &Network, disabled: Disabled, progress: &dyn Progress) -> Result<Row, Failure> {
     let [pus, pes_per_pu] = network.grid;
     let own = [("pus", pus), ("pes_per_pu", pes_per_pu), ("output_words", network.output_words)];
-    let keys = own.into_iter().chain(MACHINE);
+    // A word of each row leaves the grid at once, and waits for its turn in the output stream.
+    let emit = (network.output_words < pus).then_some(("emit_words", pus));
+    let keys = own.into_iter().chain(emit).chain(MACHINE);
     let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
     let path = Path::new("programs").join(&network.program);
     let records = Some(RecordsPerStep::Count(network.records));

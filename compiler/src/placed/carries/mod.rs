@@ -11,7 +11,7 @@
 pub(crate) mod strides;
 
 use super::windows::is_computed;
-use crate::fixed::{self, Finish, Kind, Operand, Operation, SumBound, for_each_access};
+use crate::fixed::{self, Kind, Operand, Operation, for_each_access};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::Origin;
 use arch::isa::Combine;
@@ -85,17 +85,10 @@ pub(crate) fn copying(from: TensorId, to: TensorId, elements: Elements, origin: 
         iterators: elements.into_iter().enumerate().map(range).collect(),
         out: to,
         out_index: index.clone(),
-        kind: Kind::MultiplyAdd {
-            start: None,
-            align: 0,
-            product: Some((Operand::Read { tensor: from, index }, Operand::Constant { word: 1, fraction: 0 })),
-            scale: 0,
-            square: false,
-            combine: Combine::Add,
-            shift: 0,
-            finish: Finish::Round,
-            bound: SumBound::Formats,
-        },
+        kind: Kind::exact(
+            None,
+            Some((Operand::Read { tensor: from, index }, Operand::Constant { word: 1, fraction: 0 })),
+        ),
         origin,
     }
 }

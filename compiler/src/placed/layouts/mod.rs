@@ -15,8 +15,9 @@ pub(crate) mod eliminate;
 use super::axis::Axis;
 use super::carries;
 use super::cost::{self, Cost};
+use super::legal::starts;
 use super::place::Placement;
-use crate::fixed::{self, Finish, Kind, Operation, for_each_access};
+use crate::fixed::{self, Operation, for_each_access};
 use crate::optimisations::{Disabled, Optimisation};
 use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
@@ -79,15 +80,7 @@ fn reads(axes: &[Axis], index: &[Affine], lies: &[Axis]) -> bool {
 
 /// Per iterator of an operation whether it has to stay inside the PE: what the trees cannot sum, and what an index is computed from.
 fn inside(operation: &Operation) -> Vec<bool> {
-    let trees_cannot = match &operation.kind {
-        Kind::Product { .. } => true,
-        // Every PE would add the start; the largest of several that start alike is the same.
-        Kind::MultiplyAdd { start, combine, finish, .. } => {
-            start.is_some() && !combine.compares() || *finish == Finish::Negative
-        }
-        Kind::Divide { .. } | Kind::Function { .. } => false,
-    };
-    let mut inside: Vec<bool> = (0..operation.iterators.len()).map(|i| trees_cannot && i >= operation.free).collect();
+    let mut inside: Vec<bool> = (0..operation.iterators.len()).map(|i| starts::stays_inside(operation, i)).collect();
     for_each_access(operation, |_, index, _| {
         let computed = index.iter().filter(|form| form.as_iterator().is_none());
         computed.flat_map(|form| &form.terms).for_each(|&(iterator, _)| inside[iterator.0] = true);

@@ -3,13 +3,12 @@
 //!     w = sigmoid(x)         =>     w.4 = sigmoid(x);        w = w.4         a bus writes temporaries only
 //!     w = pi[i](w)           =>     w.4 = pi[i](w);          w = w.4         the chain begins by writing 1
 
-use super::Program;
-use super::axis::Axis;
-use super::cost::{Route, route};
-use super::reshard::Reshard;
-use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
+use crate::fixed::{Kind, Operand, Operation, Role};
+use crate::placed::Program;
+use crate::placed::axis::Axis;
+use crate::placed::cost::{Route, route};
+use crate::placed::reshard::Reshard;
 use crate::tensor::{IterId, TensorId};
-use arch::isa::Combine;
 use arch::machine::Machine;
 
 /// Whether an operation is a chain of products that reads what it writes.
@@ -19,33 +18,24 @@ fn is_product_of_itself(operation: &Operation) -> bool {
 
 /// Let a temporary take every result that is a weight and does not stay inside its PE, and every product that reads itself.
 pub(crate) fn write_back(program: &Program, machine: &Machine) -> Program {
-    let mut result = program.clone();
-    result.fixed.operations.clear();
-    result.iterators.clear();
-    for (operation, axes) in program.fixed.operations.iter().zip(&program.iterators) {
+    let (mut result, operations) = program.taken_apart();
+    for (operation, axes) in operations {
         let weight = &program.fixed.tensors[operation.out.0];
         let home = &program.tensors[operation.out.0];
         let reshard = Reshard::of(operation, axes, home, machine).ok().flatten();
         let from_bus = weight.role == Role::State && route(operation, axes, reshard) != Route::Inside;
         if !from_bus && !is_product_of_itself(operation) {
-            result.fixed.operations.push(operation.clone());
-            result.iterators.push(axes.clone());
+            result.add(operation.clone(), axes.clone());
             continue;
         }
-        let temporary = TensorId(result.fixed.tensors.len());
-        let name = format!("{}.{}", weight.name, temporary.0);
-        result.fixed.tensors.push(Tensor { name, role: Role::Temporary, ..weight.clone() });
-        result.tensors.push(home.clone());
-        result.pieces.push(None);
-        result.fixed.operations.push(Operation { out: temporary, ..operation.clone() });
-        result.iterators.push(axes.clone());
-        result.fixed.operations.push(copy(operation, temporary));
+        let temporary = result.add_temporary(weight.clone(), home.clone());
+        result.add(Operation { out: temporary, ..operation.clone() }, axes.clone());
         // The copy runs where the weight lies.
         let place = |n: usize| -> Axis {
             let plain = operation.out_index.iter().position(|index| index.as_iterator() == Some(IterId(n)));
             plain.map_or(axes[n], |dimension| home[dimension])
         };
-        result.iterators.push((0..operation.free).map(place).collect());
+        result.add(copy(operation, temporary), (0..operation.free).map(place).collect());
     }
     result
 }
@@ -57,17 +47,7 @@ fn copy(operation: &Operation, temporary: TensorId) -> Operation {
         free: operation.free,
         out: operation.out,
         out_index: operation.out_index.clone(),
-        kind: Kind::MultiplyAdd {
-            start: Some(Operand::Read { tensor: temporary, index: operation.out_index.clone() }),
-            align: 0,
-            product: None,
-            scale: 0,
-            square: false,
-            combine: Combine::Add,
-            shift: 0,
-            finish: Finish::Round,
-            bound: SumBound::Formats,
-        },
+        kind: Kind::exact(Some(Operand::Read { tensor: temporary, index: operation.out_index.clone() }), None),
         origin: operation.origin.clone(),
     }
 }

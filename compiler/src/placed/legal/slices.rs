@@ -4,26 +4,28 @@
 //!
 //! The element lies in one PE; as a sum over one lane it goes through the trees to all PEs that need it.
 
-use super::Program;
-use super::axis::Axis;
-use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
-use crate::tensor::{Affine, IterId, Iterator, TensorId};
-use arch::isa::Combine;
+use super::starts;
+use crate::fixed::{Kind, Operand, Operation, Tensor};
+use crate::placed::Program;
+use crate::placed::axis::Axis;
+use crate::tensor::{Affine, IterId, Iterator};
+use arch::machine::Machine;
 
 /// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
-pub(crate) fn slices(program: &Program) -> Program {
-    let mut result = program.clone();
-    result.fixed.operations.clear();
-    result.iterators.clear();
-    for (operation, axes) in program.fixed.operations.iter().zip(&program.iterators) {
+pub(crate) fn slices(program: &Program, machine: &Machine) -> Program {
+    let (mut result, operations) = program.taken_apart();
+    for (operation, axes) in operations {
         let mut own = operation.clone();
+        let lanes = starts::summed(operation, axes, machine);
         for operand in operands(&mut own.kind) {
+            if !lanes.is_empty() && starts::is_in_first_lane(operand, &lanes, &program.tensors) {
+                continue;
+            }
             if let Some(slice) = slice(&mut result, operand, operation, axes) {
                 *operand = slice;
             }
         }
-        result.fixed.operations.push(own);
-        result.iterators.push(axes.clone());
+        result.add(own, axes.clone());
     }
     result
 }
@@ -59,18 +61,8 @@ fn slice(result: &mut Program, operand: &Operand, operation: &Operation, axes: &
     let mut iterators: Vec<Iterator> = kept.iter().map(|i| operation.iterators[i.0].clone()).collect();
     let mut places: Vec<Axis> = kept.iter().map(|i| axes[i.0]).collect();
     let source = &result.fixed.tensors[tensor.0];
-    let slice = TensorId(result.fixed.tensors.len());
-    let own = Tensor {
-        name: format!("{}.{}", source.name, slice.0),
-        shape: iterators.iter().map(|iterator| iterator.high as u32).collect(),
-        role: Role::Temporary,
-        fraction: source.fraction,
-        columns: None,
-        span: source.span,
-    };
-    result.fixed.tensors.push(own);
-    result.tensors.push(places.clone());
-    result.pieces.push(None);
+    let shape = iterators.iter().map(|iterator| iterator.high as u32).collect();
+    let slice = result.add_temporary(Tensor { shape, ..source.clone() }, places.clone());
     let position = |iterator: IterId| IterId(kept.iter().position(|&i| i == iterator).expect("collected"));
     let mut forms = Vec::new();
     for (d, form) in index.iter().enumerate() {
@@ -83,24 +75,14 @@ fn slice(result: &mut Program, operand: &Operand, operation: &Operation, axes: &
         });
     }
     let one = Operand::Constant { word: 1, fraction: 0 };
-    result.fixed.operations.push(Operation {
+    let copy = Operation {
         iterators,
         free: kept.len(),
         out: slice,
         out_index: (0..kept.len()).map(|i| Affine::iterator(IterId(i))).collect(),
-        kind: Kind::MultiplyAdd {
-            start: None,
-            align: 0,
-            scale: 0,
-            product: Some((Operand::Read { tensor: *tensor, index: forms }, one)),
-            square: false,
-            combine: Combine::Add,
-            shift: 0,
-            finish: Finish::Round,
-            bound: SumBound::Formats,
-        },
+        kind: Kind::exact(None, Some((Operand::Read { tensor: *tensor, index: forms }, one))),
         origin: operation.origin.clone(),
-    });
-    result.iterators.push(places);
+    };
+    result.add(copy, places);
     Some(Operand::Read { tensor: slice, index: kept.into_iter().map(Affine::iterator).collect() })
 }

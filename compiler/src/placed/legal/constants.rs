@@ -4,9 +4,8 @@
 //!
 //! An operation that reads no tensor at all is one word, which is written as it is ([`result`]).
 
-use super::Program;
-use crate::fixed::{Finish, Kind, Operand, Operation, Role, SumBound, Tensor};
-use crate::tensor::TensorId;
+use crate::fixed::{Finish, Kind, Operand, Operation, Role, Tensor};
+use crate::placed::Program;
 use arch::division::divide;
 use arch::function::FunctionTable;
 use arch::isa::Combine;
@@ -14,53 +13,21 @@ use arch::number::{round_half_even, saturate};
 
 /// Make each constant divisor a tensor.
 pub(crate) fn spell_out(program: &Program) -> Program {
-    let mut result = program.clone();
-    result.fixed.operations.clear();
-    result.iterators.clear();
-    for (operation, axes) in program.fixed.operations.iter().zip(&program.iterators) {
+    let (mut result, operations) = program.taken_apart();
+    for (operation, axes) in operations {
         let mut operation = operation.clone();
         let whole = self::result(&operation, program.fixed.word, &program.fixed.tables).is_some();
         if let (Some(divisor), false) = (constant_divisor(&mut operation.kind), whole) {
-            let tensor = TensorId(result.fixed.tensors.len());
-            let constant = std::mem::replace(divisor, Operand::Read { tensor, index: Vec::new() });
-            let Operand::Constant { word, fraction } = constant else { unreachable!("it is a constant") };
-            let origin = operation.origin.clone();
-            let span = origin.span();
-            let name = format!("{word}.{}", tensor.0);
-            result.fixed.tensors.push(Tensor {
-                name,
-                shape: Vec::new(),
-                role: Role::Temporary,
-                fraction,
-                columns: None,
-                span,
-            });
-            result.tensors.push(Vec::new());
-            result.pieces.push(None);
-            let kind = Kind::MultiplyAdd {
-                start: Some(constant),
-                align: 0,
-                scale: 0,
-                product: None,
-                square: false,
-                combine: Combine::Add,
-                shift: 0,
-                finish: Finish::Round,
-                bound: SumBound::Formats,
-            };
-            let out_index = Vec::new();
-            result.fixed.operations.push(Operation {
-                iterators: Vec::new(),
-                free: 0,
-                out: tensor,
-                out_index,
-                kind,
-                origin,
-            });
-            result.iterators.push(Vec::new());
+            let (origin, shape) = (operation.origin.clone(), Vec::new());
+            let Operand::Constant { word, fraction } = *divisor else { unreachable!("it is a constant") };
+            let (name, role, span) = (word.to_string(), Role::Temporary, origin.span());
+            let out = result.add_temporary(Tensor { name, shape, role, fraction, columns: None, span }, Vec::new());
+            let read = Operand::Read { tensor: out, index: Vec::new() };
+            let kind = Kind::exact(Some(std::mem::replace(divisor, read)), None);
+            let (iterators, out_index) = (Vec::new(), Vec::new());
+            result.add(Operation { iterators, free: 0, out, out_index, kind, origin }, Vec::new());
         }
-        result.fixed.operations.push(operation);
-        result.iterators.push(axes.clone());
+        result.add(operation, axes.clone());
     }
     result
 }
