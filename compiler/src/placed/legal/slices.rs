@@ -18,7 +18,7 @@ pub(crate) fn slices(program: &Program, machine: &Machine) -> Program {
         let mut own = operation.clone();
         let lanes = starts::summed(operation, axes, machine);
         for operand in operands(&mut own.kind) {
-            if !lanes.is_empty() && starts::is_in_first_lane(operand, &lanes, &program.tensors) {
+            if !lanes.is_empty() && starts::is_copy(operand, &lanes, &program.fixed) {
                 continue;
             }
             if let Some(slice) = slice(&mut result, operand, operation, axes) {

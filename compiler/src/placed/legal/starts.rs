@@ -64,11 +64,25 @@ fn used(index: &[Affine]) -> Vec<usize> {
     used.into_iter().collect()
 }
 
-/// Whether what a sum over these lanes starts with lies in the first of each already, and is 0 in others.
-pub(crate) fn is_in_first_lane(start: &Operand, lanes: &[(Axis, u32)], tensors: &[Vec<Axis>]) -> bool {
+/// Whether what a sum over these lanes starts with is such a copy already.
+pub(crate) fn is_copy(start: &Operand, lanes: &[(Axis, u32)], program: &fixed::Program) -> bool {
     let Operand::Read { tensor, index } = start else { return false };
-    let at = |axis: &Axis| index.iter().zip(&tensors[tensor.0]).find(|(_, on)| *on == axis).map(|(form, _)| form);
-    lanes.iter().all(|(axis, first)| at(axis).is_some_and(|form| form.as_constant() == Some(i64::from(*first))))
+    let writers = |tensor: TensorId| program.operations.iter().filter(move |operation| operation.out == tensor);
+    let mut kinds = writers(*tensor).map(|operation| &operation.kind);
+    let Some(Kind::MultiplyAdd { start: None, product: Some((Operand::Read { tensor: unit, .. }, _)), .. }) =
+        kinds.next()
+    else {
+        return false;
+    };
+    let first: Vec<Affine> = lanes.iter().map(|&(_, first)| Affine::constant(first.into())).collect();
+    let word = |operation: &Operation| match operation.kind {
+        Kind::MultiplyAdd { start: Some(Operand::Constant { word, .. }), product: None, .. } => {
+            Some((word, operation.out_index == first))
+        }
+        _ => None,
+    };
+    let is_unit = writers(*unit).map(word).eq([Some((0, false)), Some((1, true))]);
+    kinds.next().is_none() && is_unit && index.ends_with(&first)
 }
 
 /// Give each sum over PEs a start of its own in the first of them.
@@ -80,7 +94,7 @@ pub(crate) fn starts(program: &Program, machine: &Machine) -> Program {
         let mut own = operation.clone();
         if let Kind::MultiplyAdd { start: Some(start), .. } = &mut own.kind
             && !lanes.is_empty()
-            && !is_in_first_lane(start, &lanes, &program.tensors)
+            && !is_copy(start, &lanes, &program.fixed)
         {
             *start = copies.of(&mut result, start, (operation, axes), &lanes);
         }

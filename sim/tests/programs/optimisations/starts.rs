@@ -16,7 +16,7 @@ input p[10]
 state w[24][20]
 state b[24]
 state v[7][24]
-state c[7]
+state c[3][7]
 state f[4][3]
 state d[4]
 output y[7]
@@ -30,7 +30,7 @@ s[n] += x[k] * w[n][k]  for n in 0..16  over k in 0..20
 s[n] += x[k] * w[n][k]  for n in 16..24  over k in 3..20
 h[n] = (b[n] + s[n]) max 0  for n in 0..24
 t[n] += h[k] * v[n][k]  for n in 0..7  over k in 0..24
-y[n] = c[n] - 0.5 * t[n]  for n in 0..7
+y[n] = c[0][n] - 0.5 * t[n]  for n in 0..7
 u[q][i] += p[i + k] * f[q][k]  for q in 0..4, i in 0..7  over k in 0..3
 u[q][7] += p[k + 7] * f[q][k]  for q in 0..4  over k in 1..3
 o[i][q] = u[q][i] + d[q]  for i in 0..8, q in 0..4
