@@ -2,7 +2,7 @@
 //!
 //! | change | where |
 //! |---|---|
-//! | a sum starts with a coarser copy, or with 0 | what it starts with has more bits than its products can have, or none beside them |
+//! | a sum starts with a coarser copy, or with nothing | what it starts with has more bits than its products can have, or none beside them |
 //! | a factor or divisor is a finer copy | a whole number or a comparison has no bits after its point, and what it meets has |
 //! | a value is rounded down by its sign | no word holds the divisor 1 as finely as the dividend is |
 //!
@@ -46,7 +46,7 @@ impl Copies {
 pub(super) enum Change {
     /// It starts with a coarser copy.
     Start(usize),
-    /// It is a coarser copy, of which no bit is left.
+    /// It is a coarser copy that a sum starts with, of which no bit is left.
     Nothing(usize),
     /// It reads a copy of a tensor with so many bits after the binary point.
     Fine(usize, TensorId, i32),
@@ -105,18 +105,19 @@ fn copied_start(program: &mut Program, ranges: &mut Ranges, number: usize) {
     temporary(program, ranges, source, "copy", range);
 }
 
-/// Let the sum behind a copy start with nothing, and leave the copy out; what is no sum reads a 0.
+/// The sum that starts with a copy.
+pub(super) fn sum_from(program: &Program, copy: TensorId) -> Option<usize> {
+    let starts = |nest: &Nest| matches!(nest.start, Start::Element { tensor, .. } if tensor == copy);
+    program.nests.iter().position(starts)
+}
+
+/// Let the sum behind a copy start with nothing, and leave the copy out.
 ///
 ///     a.copy = a; u = a.copy + sum[k](w[k] * x[k])        =>        u = sum[k](w[k] * x[k])
 fn start_with_nothing(program: &mut Program, number: usize) {
-    let copy = program.nests[number].out;
-    let starts = |nest: &&mut Nest| matches!(nest.start, Start::Element { tensor, .. } if tensor == copy);
-    if let Some(reader) = program.nests[number + 1..].iter_mut().find(starts) {
-        reader.start = Start::Identity;
-        program.nests.remove(number);
-    } else {
-        program.nests[number].body = Expr::Constant(0.0).to_body();
-    }
+    let sum = sum_from(program, program.nests[number].out).expect("the copy of a start is changed so");
+    program.nests[sum].start = Start::Identity;
+    program.nests.remove(number);
 }
 
 /// Read a copy of a tensor where a nest multiplies with it or divides by it; the copy gets more bits after its binary point.

@@ -10,7 +10,7 @@ mod whole_numbers;
 
 pub(super) use division::is_one;
 
-use super::copies::{Change, Copies};
+use super::copies::{self, Change, Copies};
 use super::numbers::Numbers;
 use super::whole::whole;
 use crate::canonical::primitive::{Atom, Primitive};
@@ -464,7 +464,7 @@ impl<'a> Formats<'a> {
                 self.lower(nest.out, points.start + room.min(63), "its source has far fewer bits", nest);
                 let points = self.points(nest.out, start, product, (square, scale), negative);
                 let shift = points.product - self.fraction(nest.out);
-                if nest.out.0 >= self.copies.from && shift > 63 {
+                if shift > 63 && copies::sum_from(self.program, nest.out).is_some() && nest.out.0 >= self.copies.from {
                     self.change = Some(Change::Nothing(number));
                     return;
                 }
