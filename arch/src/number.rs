@@ -89,20 +89,14 @@ pub fn wrap(value: i128, width: u32) -> i128 {
     (value << unused) >> unused
 }
 
-/// The word nearest to `value` with `fraction` bits after the binary point (ties to even), saturated; a NaN becomes 0 and counts as saturated.
+/// The word of at most 32 bits nearest to `value` with `fraction` bits after the binary point (ties to even), saturated; a NaN becomes 0 and counts
+/// as saturated.
+#[inline]
 pub fn quantise(value: f64, fraction: i32, width: u32) -> (i64, bool) {
-    if value.is_nan() {
-        return (0, true);
-    }
-    let scaled = libm::ldexp(value, fraction);
-    let (low, high) = (word_min(width), word_max(width));
-    if scaled >= high as f64 + 0.5 {
-        return (high as i64, true);
-    }
-    if scaled < low as f64 - 0.5 {
-        return (low as i64, true);
-    }
-    saturate(libm::rint(scaled) as i128, width)
+    let rounded = libm::rint(libm::ldexp(value, fraction));
+    let beyond = (1i64 << (width - 1)) as f64;
+    let clamped = rounded.clamp(-beyond, beyond - 1.0);
+    (clamped as i64, clamped != rounded)
 }
 
 /// Between this number and the next power of two the last bit of a double counts ones.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Steps that a run has left when its first one is written down: of fewer, too few repeat it.
 const FEWEST_LEFT: u32 = 6;
-/// Steps that are known at most: a batch has as many tiles.
+/// Steps that are known at most.
 const MOST_STEPS: usize = 256;
 /// Cycles of all known steps in which something happens, at most.
 const MOST_EVENTS: usize = 1 << 17;

@@ -62,7 +62,7 @@ struct Seen {
     tile_ends: bool,
 }
 
-/// A step only asks whether it is the last one, and the loader brings at most two meanwhile: more further steps than these make no difference.
+/// A step only asks whether it is the last one of a run or batch, and the loader brings at most two meanwhile: more further steps make no difference.
 const FURTHER: u32 = 3;
 
 /// What decides the cycles of a step and of what follows it.
@@ -199,10 +199,11 @@ impl Sequencer {
             self.load.position(),
             self.scalar.position(),
         ];
-        Moment { now: self.now.clone(), left: self.left().map(|left| left.min(FURTHER)), streams }
+        let now = Now { tiles_left: self.now.tiles_left.min(FURTHER), ..self.now.clone() };
+        Moment { now, left: self.left().map(|left| left.min(FURTHER)), streams }
     }
 
-    /// Be where everything was at another time of this run, so many cycles, steps, and steps of the loader later than now.
+    /// Be where everything was when another step like this one had ended, so many cycles, steps, and steps of the loader later than now.
     pub(super) fn go_to(&mut self, moment: &Moment, cycles: u64, [steps, loaded]: [u32; 2]) {
         let [alu, root, moves, load, scalar] = &moment.streams;
         self.alu.go_to(alu);
@@ -210,7 +211,8 @@ impl Sequencer {
         self.moves.go_to(moves);
         self.load.go_to(load);
         self.scalar.go_to(scalar);
-        self.now = moment.now.clone();
+        let tiles_left = if moment.now.first_tile { self.register(registers::TILES) } else { self.now.tiles_left - 1 };
+        self.now = Now { tiles_left, ..moment.now.clone() };
         self.cycles += cycles;
         self.steps_left -= steps;
         self.remaining -= loaded;

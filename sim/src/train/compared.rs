@@ -26,10 +26,37 @@ pub enum Compare {
     EveryUpdate,
 }
 
+/// What an engine is compared with.
+enum Reference {
+    /// It runs first.
+    Before(Box<dyn Engine>),
+    /// It runs on a thread of its own.
+    Beside(Box<dyn Engine + Send>),
+}
+
+impl Reference {
+    fn engine(&self) -> &dyn Engine {
+        match self {
+            Reference::Before(engine) => engine.as_ref(),
+            Reference::Beside(engine) => engine.as_ref(),
+        }
+    }
+
+    fn engine_mut(&mut self) -> &mut dyn Engine {
+        match self {
+            Reference::Before(engine) => engine.as_mut(),
+            Reference::Beside(engine) => engine.as_mut(),
+        }
+    }
+}
+
+/// Some work of an engine.
+type Work<'a> = &'a (dyn Fn(&mut dyn Engine) -> Result<Run, EngineError> + Sync);
+
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
     lower: Box<dyn Engine>,
-    reference: Box<dyn Engine>,
+    reference: Reference,
     compare: Compare,
     cycles: bool,
     prediction: String,
@@ -46,6 +73,21 @@ impl Compared {
         prediction: &str,
         compare: Compare,
     ) -> Compared {
+        Compared::with(lower, Reference::Before(reference), name, prediction, compare)
+    }
+
+    /// The same with a reference that works at the same time.
+    pub fn side_by_side(
+        lower: Box<dyn Engine>,
+        reference: Box<dyn Engine + Send>,
+        name: &str,
+        prediction: &str,
+        compare: Compare,
+    ) -> Compared {
+        Compared::with(lower, Reference::Beside(reference), name, prediction, compare)
+    }
+
+    fn with(lower: Box<dyn Engine>, reference: Reference, name: &str, prediction: &str, compare: Compare) -> Compared {
         let comparison = Comparison { with: name.to_owned(), ..Comparison::default() };
         let prediction = prediction.to_owned();
         Compared { lower, reference, compare, cycles: true, prediction, steps_done: 0, comparison }
@@ -58,14 +100,21 @@ impl Compared {
     }
 
     /// Let both do the same, whose first step has the number `first` and which is `count` steps long, and compare.
-    fn both(
-        &mut self,
-        first: u64,
-        count: u64,
-        go: &dyn Fn(&mut dyn Engine) -> Result<Run, EngineError>,
-    ) -> Result<Run, EngineError> {
-        let reference = go(self.reference.as_mut())?;
-        let run = go(self.lower.as_mut())?;
+    fn both(&mut self, first: u64, count: u64, work: Work<'_>) -> Result<Run, EngineError> {
+        let lower = self.lower.as_mut();
+        let (reference, run) = match &mut self.reference {
+            // A thread takes as long as a small step.
+            Reference::Beside(reference) if count > 1 => std::thread::scope(|scope| {
+                let beside = scope.spawn(|| work(reference.as_mut()));
+                let run = work(lower);
+                (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), run)
+            }),
+            reference => {
+                let first = work(reference.engine_mut())?;
+                (Ok(first), work(lower))
+            }
+        };
+        let (reference, run) = (reference?, run?);
         self.compare_runs(first, count, &reference, &run);
         Ok(run)
     }
@@ -73,9 +122,9 @@ impl Compared {
     /// The first difference of a run of `steps` from the weights `start` that differs: after how many steps there is one, by bisection. Both engines
     /// keep their weights.
     fn trace(&mut self, first: u64, start: &NamedValues, steps: &[Step]) -> Result<(), EngineError> {
-        let after = [self.lower.model(), self.reference.model()];
+        let after = [self.lower.model(), self.reference.engine().model()];
         let of_run = self.comparison.clone();
-        self.reference.count(false);
+        self.reference.engine_mut().count(false);
         let (mut equal, mut differing, mut found) = (0, steps.len(), None);
         while equal + 1 < differing {
             let middle = usize::midpoint(equal, differing);
@@ -88,10 +137,10 @@ impl Compared {
                 (differing, found) = (middle, self.comparison.first.take());
             }
         }
-        self.reference.count(true);
+        self.reference.engine_mut().count(true);
         let [lower, reference] = after;
         self.lower.load(&lower);
-        self.reference.load(&reference);
+        self.reference.engine_mut().load(&reference);
         self.comparison = Comparison { first: found.or(of_run.first), ..of_run };
         Ok(())
     }
@@ -103,7 +152,7 @@ impl Compared {
             self.comparison.words_of(&tensor, first + n as u64, found, expected);
         }
         let last = first + count - 1;
-        let (found, expected) = (self.lower.model(), self.reference.model());
+        let (found, expected) = (self.lower.model(), self.reference.engine().model());
         for (name, expected) in &expected {
             self.comparison.words_of(name, last, found.get(name).map_or(&[], Vec::as_slice), expected);
         }
@@ -122,7 +171,7 @@ impl Compared {
 impl Engine for Compared {
     fn load(&mut self, model: &NamedValues) {
         self.lower.load(model);
-        self.reference.load(model);
+        self.reference.engine_mut().load(model);
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
@@ -130,12 +179,12 @@ impl Engine for Compared {
         self.steps_done += steps.len() as u64;
         let start = self.lower.model();
         if self.compare == Compare::EveryUpdate && steps.len() > 1 {
-            self.reference.count(false);
+            self.reference.engine_mut().count(false);
             for (n, step) in steps.iter().enumerate() {
                 self.both(first + n as u64, 1, &|engine| engine.run(std::slice::from_ref(step)))?;
             }
             self.load(&start);
-            self.reference.count(true);
+            self.reference.engine_mut().count(true);
         }
         let agreed = self.comparison.agrees();
         let run = self.both(first, steps.len() as u64, &|engine| engine.run(steps))?;
@@ -156,7 +205,8 @@ impl Engine for Compared {
             return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         }
         let (run, done) = self.lower.run_epochs(steps, epochs, goes_on)?;
-        let (reference, _) = self.reference.run_epochs(steps, Epochs { count: done, ..epochs }, &mut |_| true)?;
+        let (reference, _) =
+            self.reference.engine_mut().run_epochs(steps, Epochs { count: done, ..epochs }, &mut |_| true)?;
         let count = (steps.len() * done) as u64;
         self.compare_runs(self.steps_done, count, &reference, &run);
         self.steps_done += count;
@@ -168,20 +218,20 @@ impl Engine for Compared {
     }
 
     fn clipped(&self) -> Vec<Clipped> {
-        self.reference.clipped()
+        self.reference.engine().clipped()
     }
 
     fn moves(&self) -> AllMoves {
-        self.reference.moves()
+        self.reference.engine().moves()
     }
 
     fn count(&mut self, counts: bool) {
-        self.reference.count(counts);
+        self.reference.engine_mut().count(counts);
     }
 
     /// With what the reference compared, if it compares: a difference there comes first, because it is nearer to the top of the ladder.
     fn comparison(&self) -> Option<Comparison> {
-        let mut sum = self.reference.comparison().unwrap_or_default();
+        let mut sum = self.reference.engine().comparison().unwrap_or_default();
         sum.add(&self.comparison);
         Some(sum)
     }
@@ -340,14 +390,19 @@ mod tests {
     /// Only the weights at the end of the run differ. The first step after which they do is found, and both go on with the weights that they had.
     #[test]
     fn a_difference_is_traced_to_its_step() {
-        for wrong in 0..9 {
+        for (wrong, beside) in (0..9).flat_map(|wrong| [false, true].map(|beside| (wrong, beside))) {
             let silent = |wrong| Box::new(Silent(Counter { count: 0.0, wrong, cycles: 5 }));
-            let mut engine = Compared::new(silent(f64::from(wrong)), silent(-1.0), "array", "h", Compare::Trace);
+            let (lower, reference) = (silent(f64::from(wrong)), silent(-1.0));
+            let mut engine = if beside {
+                Compared::side_by_side(lower, reference, "array", "h", Compare::Trace)
+            } else {
+                Compared::new(lower, reference, "array", "h", Compare::Trace)
+            };
             engine.run(&vec![vec![]; 9]).unwrap();
             let comparison = engine.comparison().unwrap();
             let first = format!("`w` element 0 after step {wrong}: {} instead of {} (array)", wrong + 2, wrong + 1);
             assert_eq!((comparison.differing, comparison.first.as_deref()), (1, Some(&*first)));
-            assert_eq!((engine.model()["w"][0], engine.reference.model()["w"][0]), (10.0, 9.0));
+            assert_eq!((engine.model()["w"][0], engine.reference.engine().model()["w"][0]), (10.0, 9.0));
         }
     }
 

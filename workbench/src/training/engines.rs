@@ -496,7 +496,7 @@ impl<'a> EngineMaker<'a> {
         let Some(images) = self.images else { return Box::new(words) };
         let name = &signature.prediction.0;
         let array = self.device(Array::new(&images.machine), which, signature);
-        let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, Compare::Trace);
+        let array = Compared::side_by_side(Box::new(array), Box::new(words), "fixed", name, Compare::Trace);
         // A board whose program is part of it leaves the others to the array.
         let runs = |board: &&AttachedBoard| self.image(which).is_some_and(|image| board.runs(image));
         if let Some(board) = self.board.filter(runs) {
