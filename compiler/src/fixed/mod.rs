@@ -100,6 +100,17 @@ impl Program {
         self.operations.iter().map(bits).max().unwrap_or(0).max(2 * self.word)
     }
 
+    /// Words of its tensors of a kind.
+    pub fn words(&self, is_meant: impl Fn(&Role) -> bool) -> u64 {
+        let meant = self.tensors.iter().filter(|tensor| is_meant(&tensor.role));
+        meant.map(|tensor| tensor.shape.iter().map(|&extent| u64::from(extent)).product::<u64>()).sum()
+    }
+
+    /// Words of weights and constants in each of so many PEs at least, wherever they lie.
+    pub fn least_kept(&self, pes: u32) -> u32 {
+        self.words(|role| matches!(role, Role::State | Role::Parameter(_))).div_ceil(u64::from(pes)) as u32
+    }
+
     /// Whether an operation reads or writes weights or constants.
     pub fn touches_kept(&self, operation: &Operation) -> bool {
         let mut kept = false;
@@ -136,6 +147,11 @@ pub fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[
 }
 
 impl Operation {
+    /// Products, or what else it computes, of all its results together.
+    pub fn points(&self) -> u64 {
+        self.iterators.iter().map(Iterator::extent).product()
+    }
+
     /// What bounds its sum.
     pub fn bound(&self) -> SumBound {
         match self.kind {

@@ -21,7 +21,7 @@ mod cut;
 mod region;
 
 pub use check::check;
-pub use cut::cut;
+pub use cut::{Cycles, cut};
 pub use region::Region;
 
 use super::{Kind, Operand, Operation, Program, Role, Tensor, for_each_access};
@@ -132,12 +132,6 @@ impl Segment {
     pub fn put(&self, whole: &Program, tensor: usize, words: &[i64], into: &mut [i64]) {
         let (id, place) = &self.places[tensor];
         place.put(&whole.tensors[id.0].shape, words, into);
-    }
-
-    /// Words of its tensors of a kind.
-    pub fn words(&self, is_meant: impl Fn(&Role) -> bool) -> u64 {
-        let meant = self.program.tensors.iter().filter(|tensor| is_meant(&tensor.role));
-        meant.map(|tensor| tensor.shape.iter().map(|&extent| u64::from(extent)).product::<u64>()).sum()
     }
 }
 

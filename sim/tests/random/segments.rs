@@ -4,7 +4,7 @@
 use crate::generator::{ir, steps, tape, trial};
 use arch::{Image, Machine};
 use compiler::canonical::{Batch, Keep, Options};
-use compiler::fixed::segments::{Part, Segment, check, cut};
+use compiler::fixed::segments::{Cycles, Part, Segment, check, cut};
 use compiler::fixed::{Numbers, Program, Role, state_between_records};
 use compiler::search;
 use compiler::tensor::TensorId;
@@ -53,9 +53,10 @@ fn limited<T>(
     mut fits: impl FnMut(&Program) -> Option<T>,
 ) -> Option<Vec<(Segment, T)>> {
     let mut within = |_: &[(Segment, T)], segment: &Segment| {
-        let few = segment.parts.len() <= operations && segment.words(|role| *role == Role::Output) <= results;
-        // Of ways that fit the first is taken.
-        few.then(|| fits(&segment.program)).flatten().map(|found| (found, 1)).ok_or(())
+        let few = segment.parts.len() <= operations && segment.program.words(|role| *role == Role::Output) <= results;
+        // All take as long, and some much longer than they had to.
+        let cycles = Cycles { taken: 100, least: 10 * segment.parts.len() as u64 };
+        few.then(|| fits(&segment.program)).flatten().map(|found| (found, cycles)).ok_or(())
     };
     cut(program, &mut within).ok()
 }
@@ -84,6 +85,30 @@ fn in_fixed(case: &Case, segments: &[Segment]) -> All {
 fn results(program: &Program) -> impl Iterator<Item = (usize, &str)> {
     let all = program.tensors.iter().enumerate();
     all.filter(|(_, tensor)| tensor.role == Role::Output).map(|(id, tensor)| (id, tensor.name.as_str()))
+}
+
+/// The same function in as few segments as its operations allow, and where long segments take much longer than short ones.
+#[test]
+fn what_is_slow_is_cut_into_less() {
+    let machine = Machine::try_from(trial::hardware(2, 3, 16)).unwrap();
+    let mut more = 0;
+    for case in (0..60).filter_map(|number| case(number, &machine)) {
+        let segments = |power: u32| {
+            let mut fits = |_: &[(Segment, ())], segment: &Segment| {
+                let points =
+                    segment.parts.iter().map(|part| part.loops.iter().map(|l| l.end - l.start).product::<i64>());
+                let points = points.sum::<i64>() as u64;
+                let few = segment.parts.len() < case.program.operations.len();
+                few.then_some(((), Cycles { taken: points.pow(power), least: points })).ok_or(())
+            };
+            cut(&case.program, &mut fits).ok().map(|segments| segments.len())
+        };
+        if let (Some(few), Some(many)) = (segments(1), segments(2)) {
+            assert!(few <= many, "{few} and {many} segments of\n{}", case.program);
+            more += usize::from(few < many);
+        }
+    }
+    assert!(more >= 20, "only {more} functions");
 }
 
 proptest! {

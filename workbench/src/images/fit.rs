@@ -28,8 +28,8 @@ use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
-use compiler::fixed::segments::{Segment, cut};
-use compiler::fixed::{Program, Role};
+use compiler::fixed::segments::{Cycles, Segment, cut};
+use compiler::fixed::{Operation, Program, Role};
 use compiler::image::{Refusal, needs_divider};
 use compiler::optimisations::Disabled;
 use compiler::scheduled::Words;
@@ -131,7 +131,7 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
     let mut known: Vec<(Program, Result<Compiled, Refusal>)> = Vec::new();
     let mut fits = |done: &[(Segment, Machine)], segment: &Segment| {
         let program = &segment.program;
-        may_fit(segment, &spec)?;
+        may_fit(program, &spec)?;
         let number = known.iter().position(|(other, _)| other == program).unwrap_or_else(|| {
             let found = match &request.board {
                 Some(room) => on_board(program, &spec, &[], request, 0).ok_or_else(|| unheld(room)),
@@ -149,7 +149,7 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
         };
         match &request.board {
             Some(room) if !holds(room) => Err(unheld(room)),
-            _ => Ok((machine, compiled.cycles)),
+            _ => Ok((machine, cycles(program, compiled))),
         }
     };
     let segments: Vec<Segment> = cut(program, &mut fits)?.into_iter().map(|(segment, _)| segment).collect();
@@ -173,6 +173,18 @@ pub fn fit_segments(program: &Program, request: &FitRequest) -> Result<(Machine,
     Ok((machine, segments.into_iter().zip(images).collect()))
 }
 
+/// Cycles of a segment, and those that it takes at least.
+fn cycles(program: &Program, compiled: &Compiled) -> Cycles {
+    let machine = &compiled.image.machine;
+    let points: u64 = program.operations.iter().map(Operation::points).sum();
+    let least = [
+        points / u64::from(machine.pes()),
+        program.words(|role| *role == Role::Input) / u64::from(machine.stream_words()),
+        program.words(|role| *role == Role::Output) / u64::from(machine.output_words()),
+    ];
+    Cycles { taken: compiled.cycles, least: least.into_iter().fold(0, u64::max) }
+}
+
 fn beyond(message: String, needed: Words) -> Refusal {
     Refusal::DoesNotFit { diagnostic: Box::new(Diagnostic::global(Code::Backend, message)), needed }
 }
@@ -182,15 +194,11 @@ fn unheld(room: &Room) -> Refusal {
 }
 
 /// Refuse what cannot fit pads whose depths are given, wherever it lies.
-fn may_fit(segment: &Segment, spec: &MachineSpec) -> Result<(), Refusal> {
+fn may_fit(program: &Program, spec: &MachineSpec) -> Result<(), Refusal> {
     let Ok(machine) = Machine::try_from(spec.clone()) else { return Ok(()) };
-    let pes = u64::from(machine.pes());
-    let least = |words: u64| words.div_ceil(pes) as u32;
-    let needed = Words {
-        model: least(segment.words(|role| matches!(role, Role::State | Role::Parameter(_)))),
-        data: least(segment.words(|role| *role == Role::Input)),
-        ..Words::default()
-    };
+    let pes = machine.pes();
+    let data = program.words(|role| *role == Role::Input).div_ceil(u64::from(pes)) as u32;
+    let needed = Words { model: program.least_kept(pes), data, ..Words::default() };
     let over = |needed: u32, given: Option<u32>| given.is_some_and(|given| needed > given);
     if over(needed.model, spec.model_depth) || over(needed.data, spec.data_depth) {
         let message = format!("per PE it needs {} words of weights and {} of inputs", needed.model, needed.data);
@@ -222,7 +230,7 @@ fn on_board(
     request: &FitRequest<'_>,
     number: usize,
 ) -> Option<Compiled> {
-    let room = request.board.as_ref().filter(|room| room.may_hold(spec))?;
+    let room = request.board.as_ref().filter(|room| room.may_hold(&[program], spec))?;
     let found = |spec: &MachineSpec, given: &MachineSpec| {
         let covering = |machine: &Machine| {
             let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
@@ -296,6 +304,8 @@ mod tests {
     use crate::{Choices, Data, Design, Project, resources};
     use arch::Machine;
     use arch::amounts::Amounts;
+    use arch::machine::MachineSpec;
+    use compiler::fixed::Role;
 
     const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
                         h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
@@ -321,6 +331,20 @@ mod tests {
         let used = [&full.image, &predict.image].map(|image| image.shifts().unwrap_or(Amounts::NONE));
         assert_eq!(images.machine.shifts(), used[0].or(used[1]));
         assert_eq!((images.machine.table_entries(), images.machine.scalar()), (0, false));
+    }
+
+    /// Its 30 block memories hold 7680 words of 16 bits.
+    #[test]
+    fn weights_that_a_board_has_no_memory_for_are_not_placed() {
+        let config = "[machine]\npus = 1\npes_per_pu = 2\n[board]\nname = 'icebreaker'\n";
+        let project = Project::in_memory("line.t", LINE, None, Some(config)).unwrap();
+        let (room, mut program) = (project.fit_request().board.unwrap(), design(config).lowered.predict);
+        assert!(room.may_hold(&[&program], &project.spec()));
+        let weights = program.tensors.iter_mut().find(|tensor| tensor.role == Role::State).unwrap();
+        weights.shape = vec![8000];
+        assert!(!room.may_hold(&[&program], &project.spec()));
+        let given = MachineSpec { model_depth: Some(16), ..project.spec() };
+        assert!(room.may_hold(&[&program], &given), "what is given is checked elsewhere");
     }
 
     #[test]

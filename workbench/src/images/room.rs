@@ -5,6 +5,7 @@ use crate::config::Microcode;
 use arch::Machine;
 use arch::amounts::Amounts;
 use arch::machine::MachineSpec;
+use compiler::fixed::Program;
 use fpga::board::{Board, Resources};
 use fpga::family::Family;
 
@@ -116,11 +117,13 @@ impl Room {
         resources::estimate_of(&machine, self.family, self.microcode).kinds(&self.has).map(over).sum()
     }
 
-    /// Whether it holds a grid whose open memories are as small as they can be; where it does not, nothing has to be tried.
-    pub fn may_hold(&self, spec: &MachineSpec) -> bool {
+    /// Whether it holds a grid whose open memories are as small as they can be with these programs; where it does not, nothing has to be tried.
+    pub fn may_hold(&self, programs: &[&Program], spec: &MachineSpec) -> bool {
+        let Ok(grid) = Machine::try_from(spec.clone()) else { return false };
         let least = |depth: Option<u32>| depth.or(Some(16));
+        let kept = programs.iter().map(|program| program.least_kept(grid.pes()).max(16)).max();
         let smallest = MachineSpec {
-            model_depth: least(spec.model_depth),
+            model_depth: spec.model_depth.or(kept),
             data_depth: least(spec.data_depth),
             temporary_depth: least(spec.temporary_depth),
             program_depth: least(spec.program_depth),

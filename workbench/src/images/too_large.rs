@@ -24,7 +24,7 @@ pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> b
         machines: None,
         input: None,
     };
-    room.may_hold(spec)
+    room.may_hold(programs, spec)
         && fit(programs, &request).is_ok_and(|fitted| match room.microcode {
             Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),
             Microcode::Rom => room.lacks(hdl::Design::Fixed(&fitted.compiled[0].image, "")).is_empty(),

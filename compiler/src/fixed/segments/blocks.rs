@@ -66,16 +66,26 @@ impl Blocks {
         self.cuts.iter().map(|cut| cut.count).product()
     }
 
-    /// The same for all operations up to some of these ends, the last one first; none if not even the first ones are in blocks.
-    pub(super) fn followed(&self, program: &Program, from: usize, ends: &[usize]) -> Vec<(usize, Blocks)> {
+    /// The same for all operations up to some of these ends, the last one first, where they are blocks of this tensor; none if not even the first ones
+    /// are in blocks.
+    pub(super) fn followed(
+        &self,
+        program: &Program,
+        tensor: TensorId,
+        from: usize,
+        ends: &[usize],
+    ) -> Vec<(usize, Blocks)> {
         let mut blocks = self.clone();
         for cut in &mut blocks.cuts {
-            cut.dimensions.insert(program.operations[from].out, cut.first);
+            cut.dimensions.insert(tensor, cut.first);
         }
         let mut followed = Vec::new();
         let mut next = from;
         for &end in ends {
-            if !(next..end).all(|number| blocks.cuts.iter_mut().all(|cut| follow(cut, &program.operations[number]))) {
+            let mut goes_along = |operation: &Operation| {
+                blocks.is_apart(operation) || blocks.cuts.iter_mut().all(|cut| follow(cut, operation))
+            };
+            if !program.operations[next..end].iter().all(&mut goes_along) {
                 break;
             }
             next = end;
@@ -85,14 +95,26 @@ impl Blocks {
         followed
     }
 
+    /// Whether an operation has nothing to do with what is cut: the first block does it.
+    fn is_apart(&self, operation: &Operation) -> bool {
+        let mut apart = true;
+        for_each_access(operation, |tensor, _, _| {
+            apart &= self.cuts.iter().all(|cut| !cut.dimensions.contains_key(&tensor));
+        });
+        apart
+    }
+
     /// The segment of a block; `None` if it is empty.
     pub(super) fn segment(&self, program: &Program, operations: Range<usize>, number: u32) -> Option<Segment> {
         let inner = self.cuts.get(1).map_or(1, |cut| cut.count);
         let pieces: Vec<Range<i64>> =
             self.cuts.iter().zip([number / inner, number % inner]).map(|(cut, number)| cut.piece(number)).collect();
-        let part = |number: usize| {
-            let operation = &program.operations[number];
-            let mut part = Part::whole(program, number);
+        let part = |operation_number: usize| {
+            let operation = &program.operations[operation_number];
+            let mut part = Part::whole(program, operation_number);
+            if self.is_apart(operation) {
+                return (number == 0).then_some(part);
+            }
             for (cut, piece) in self.cuts.iter().zip(&pieces) {
                 let form = &operation.out_index[cut.dimensions[&operation.out]];
                 match iterator(form) {
@@ -131,7 +153,7 @@ fn follow(cut: &mut Cut, operation: &Operation) -> bool {
     });
     let out = operation.out;
     if read.is_empty() {
-        // It writes what is cut, or has nothing to do with it.
+        // It writes what is cut.
         let index = cut.dimensions.get(&out).map(|&dimension| &operation.out_index[dimension]);
         let is_free = |form: &Affine| iterator(form).is_some_and(|(level, _)| level.0 < operation.free);
         return index.is_some_and(|form| form.terms.is_empty() || is_free(form));

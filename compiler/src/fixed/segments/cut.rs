@@ -1,4 +1,5 @@
-//! Where a program is cut: as few segments as fit, and of ends that are near each other the one at which fewest words have to be kept.
+//! Where a program is cut: of the longest segment that fits and some that end not much earlier the one whose points take the fewest cycles each; where
+//! that takes much longer than it had to, or nothing fits, blocks of operations are tried, too.
 
 use super::blocks::Blocks;
 use super::{Part, Segment};
@@ -6,12 +7,57 @@ use crate::fixed::{Program, Role, for_each_access};
 use std::iter;
 use std::ops::Range;
 
+/// Cycles of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cycles {
+    /// Those that it takes.
+    pub taken: u64,
+    /// What multiply-adds and words in and out take at least.
+    pub least: u64,
+}
+
 /// What comes of a segment behind those that are there, and its cycles; or why it does not fit.
 pub(super) type Fits<'a, T, E> = dyn FnMut(&[(Segment, T)], &Segment) -> Fit<T, E> + 'a;
 /// The same of one place.
 type FitsHere<'a, T, E> = dyn FnMut(&Segment) -> Fit<T, E> + 'a;
 /// What comes of a segment and its cycles, or why it does not fit.
-type Fit<T, E> = Result<(T, u64), E>;
+type Fit<T, E> = Result<(T, Cycles), E>;
+
+/// How many times as long as it had to a segment takes before blocks are tried.
+const SLOW: f64 = 1.5;
+/// Smaller blocks that are tried where those that fit are slow.
+const SMALLER_BLOCKS: u32 = 1;
+/// Ends before the last one that fits that are tried: those at which the fewest words are kept.
+const EARLIER_ENDS: usize = 3;
+
+/// Some segments behind those that are there.
+struct Way<T> {
+    /// The operation before which they end.
+    end: usize,
+    segments: Vec<(Segment, T)>,
+    cycles: Cycles,
+}
+
+impl<T> Way<T> {
+    fn is_slow(&self) -> bool {
+        self.cycles.taken as f64 > SLOW * self.cycles.least as f64
+    }
+
+    /// Cycles of a point.
+    fn cost(&self) -> f64 {
+        let of_part = |part: &Part| part.loops.iter().map(|l| (l.end - l.start) as f64).product::<f64>();
+        let parts = self.segments.iter().flat_map(|(segment, _)| &segment.parts);
+        self.cycles.taken as f64 / parts.map(of_part).sum::<f64>()
+    }
+
+    /// The cheaper one.
+    fn or(self, other: Option<Way<T>>) -> Way<T> {
+        match other {
+            Some(other) if other.cost() < self.cost() => other,
+            _ => self,
+        }
+    }
+}
 
 /// Cut a program into segments that fit.
 ///
@@ -25,18 +71,14 @@ pub fn cut<T, E>(program: &Program, fits: &mut Fits<'_, T, E>) -> Result<Vec<(Se
     let (ends, mut done, mut from) = (ends(program), Vec::new(), 0);
     while from < program.operations.len() {
         let behind: Vec<usize> = ends.iter().copied().filter(|&end| end > from).collect();
-        match longest(program, from, &behind, &mut |segment| fits(&done, segment)) {
-            Ok((to, segment, found)) => {
-                done.push((segment, found));
-                from = to;
-            }
-            Err(refusal) => {
-                let blocks = divided(program, from, &behind, &mut |segment| fits(&done, segment));
-                let (to, blocks) = blocks.ok_or(refusal)?;
-                done.extend(blocks);
-                from = to;
-            }
-        }
+        let way = match longest(program, from, &behind, &mut |segment| fits(&done, segment)) {
+            // What fits as a whole is not cut.
+            Ok(way) if !way.is_slow() || from == 0 && way.end == program.operations.len() => way,
+            Ok(way) => way.or(divided(program, from, &behind, &mut |segment| fits(&done, segment))),
+            Err(refusal) => divided(program, from, &behind, &mut |segment| fits(&done, segment)).ok_or(refusal)?,
+        };
+        done.extend(way.segments);
+        from = way.end;
     }
     Ok(done)
 }
@@ -76,16 +118,11 @@ fn segment(program: &Program, operations: Range<usize>) -> Segment {
     Segment::new(program, operations.map(|operation| Part::whole(program, operation)).collect())
 }
 
-/// The segment from an operation on that ends latest, or not much earlier where fewer words are kept.
-fn longest<T, E>(
-    program: &Program,
-    from: usize,
-    ends: &[usize],
-    fits: &mut FitsHere<'_, T, E>,
-) -> Result<(usize, Segment, T), E> {
+/// The segment from an operation on that ends latest, or not much earlier if that is cheaper.
+fn longest<T, E>(program: &Program, from: usize, ends: &[usize], fits: &mut FitsHere<'_, T, E>) -> Result<Way<T>, E> {
     let mut to = |end: usize| {
         let segment = segment(program, from..end);
-        fits(&segment).map(|(found, _)| (end, segment, found))
+        fits(&segment).map(|(found, cycles)| Way { end, segments: vec![(segment, found)], cycles })
     };
     let last = ends.len() - 1;
     if let Ok(all) = to(ends[last]) {
@@ -99,38 +136,69 @@ fn longest<T, E>(
             Err(_) => beyond = middle,
         }
     }
-    let near = ends[..=fitting].iter().rev().take_while(|&&end| 2 * (end - from) >= best.0 - from);
-    let fewest = near.copied().min_by_key(|&end| kept(program, end)).unwrap_or(best.0);
-    Ok(if fewest == best.0 { best } else { to(fewest).unwrap_or(best) })
+    let near = ends[..fitting].iter().rev().take_while(|&&end| 2 * (end - from) >= best.end - from);
+    let mut near: Vec<usize> = near.copied().collect();
+    near.sort_by_key(|&end| kept(program, end));
+    Ok(near.into_iter().take(EARLIER_ENDS).fold(best, |best, end| best.or(to(end).ok())))
 }
 
-/// Operations from one on in as few blocks as fit, and before which operation they end: as many operations as follow from a block of the first.
-fn divided<T, E>(
-    program: &Program,
-    from: usize,
-    ends: &[usize],
-    fits: &mut FitsHere<'_, T, E>,
-) -> Option<(usize, Vec<(Segment, T)>)> {
-    let shape = &program.tensors[program.operations[from].out.0].shape;
-    let all: u64 = shape.iter().map(|&extent| u64::from(extent)).product();
+/// Operations from one on in as few blocks as fit, or in smaller ones if these are cheaper.
+fn divided<T, E>(program: &Program, from: usize, ends: &[usize], fits: &mut FitsHere<'_, T, E>) -> Option<Way<T>> {
+    // Before the most work there may be copies of what it reads.
+    let groups = ends.iter().take(2).map(|&end| from..end);
+    let mut most: Vec<usize> =
+        groups.filter_map(|group| group.max_by_key(|&number| program.operations[number].points())).collect();
+    most.dedup();
+    let shape = |number: usize| &program.tensors[program.operations[number].out.0].shape;
+    let elements = |number: usize| shape(number).iter().map(|&extent| u64::from(extent)).product::<u64>();
+    let all = most.iter().map(|&number| elements(number)).max()?;
     let counts =
         iter::successors(Some(2u32), |count| count.checked_mul(2)).take_while(|&count| u64::from(count) <= all);
+    let mut best: Option<Way<T>> = None;
+    let mut smaller = 0;
     for count in counts {
-        let ways: Vec<(usize, Blocks)> =
-            Blocks::of(shape, count).flat_map(|blocks| blocks.followed(program, from, ends)).collect();
-        let mut cost = |(end, blocks): &(usize, Blocks)| {
-            let operations = (from..*end).len() as f64;
-            fits(&blocks.segment(program, from..*end, 0)?).ok().map(|(_, cycles)| cycles as f64 / operations)
+        let of = |&number: &usize| {
+            let out = program.operations[number].out;
+            let followed = move |blocks: Blocks| blocks.followed(program, out, from, ends);
+            Blocks::of(shape(number), count).flat_map(followed).filter(move |(end, _)| number < *end)
         };
-        let mut costs: Vec<(f64, &(usize, Blocks))> = ways.iter().filter_map(|way| Some((cost(way)?, way))).collect();
-        costs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        for (_, (end, blocks)) in costs {
-            let segments = (0..blocks.count()).filter_map(|number| blocks.segment(program, from..*end, number));
-            let found = segments.map(|segment| fits(&segment).ok().map(|(found, _)| (segment, found)));
-            if let Some(found) = found.collect() {
-                return Some((*end, found));
+        let ways = most.iter().flat_map(of);
+        best = match (best, in_blocks(program, from, ways, fits)) {
+            (Some(best), other) => Some(best.or(other)),
+            (None, first) => first,
+        };
+        if let Some(best) = &best {
+            if smaller == SMALLER_BLOCKS || !best.is_slow() {
+                break;
             }
+            smaller += 1;
         }
     }
-    None
+    best
+}
+
+/// The way whose points are cheapest, by its first block, of those that fit.
+fn in_blocks<T, E>(
+    program: &Program,
+    from: usize,
+    ways: impl Iterator<Item = (usize, Blocks)>,
+    fits: &mut FitsHere<'_, T, E>,
+) -> Option<Way<T>> {
+    let mut first = |(end, blocks): (usize, Blocks)| {
+        let segment = blocks.segment(program, from..end, 0)?;
+        let (found, cycles) = fits(&segment).ok()?;
+        Some((Way { end, segments: vec![(segment, found)], cycles }.cost(), end, blocks))
+    };
+    let mut firsts: Vec<(f64, usize, Blocks)> = ways.filter_map(&mut first).collect();
+    firsts.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+    firsts.into_iter().find_map(|(_, end, blocks)| {
+        let mut cycles = Cycles { taken: 0, least: 0 };
+        let segments = (0..blocks.count()).filter_map(|number| blocks.segment(program, from..end, number));
+        let found = segments.map(|segment| {
+            let (found, own) = fits(&segment).ok()?;
+            cycles = Cycles { taken: cycles.taken + own.taken, least: cycles.least + own.least };
+            Some((segment, found))
+        });
+        found.collect::<Option<Vec<(Segment, T)>>>().map(|segments| Way { end, segments, cycles })
+    })
 }
