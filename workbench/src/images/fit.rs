@@ -333,15 +333,15 @@ mod tests {
         assert_eq!((images.machine.table_entries(), images.machine.scalar()), (0, false));
     }
 
-    /// Its 30 block memories hold 7680 words of 16 bits.
+    /// Its 56 block memories of 18 kbit hold 64,512 words of 16 bits, its look-up tables some 12,000.
     #[test]
     fn weights_that_a_board_has_no_memory_for_are_not_placed() {
-        let config = "[machine]\npus = 1\npes_per_pu = 2\n[board]\nname = 'icebreaker'\n";
+        let config = "[machine]\npus = 1\npes_per_pu = 2\n[board]\nname = 'ulx3s-25f'\n";
         let project = Project::in_memory("line.t", LINE, None, Some(config)).unwrap();
         let (room, mut program) = (project.fit_request().board.unwrap(), design(config).lowered.predict);
         assert!(room.may_hold(&[&program], &project.spec()));
         let weights = program.tensors.iter_mut().find(|tensor| tensor.role == Role::State).unwrap();
-        weights.shape = vec![8000];
+        weights.shape = vec![80_000];
         assert!(!room.may_hold(&[&program], &project.spec()));
         let given = MachineSpec { model_depth: Some(16), ..project.spec() };
         assert!(room.may_hold(&[&program], &given), "what is given is checked elsewhere");
